@@ -1,0 +1,56 @@
+"""relulab: a laboratory for what ReLU networks learn.
+
+The names a user needs, grouped. They are imported when first used, so that ``import relulab`` costs nothing.
+"""
+
+from importlib import import_module
+
+_DOOR = {
+    # networks
+    "MLP": "nets.mlp",
+    "small_normal": "nets.initial",
+    "torch_default": "nets.initial",
+    "hidden": "nets.hooks",
+    # data
+    "Gaussian": "data.inputs",
+    "Uniform": "data.inputs",
+    "Task": "data.task",
+    # training
+    "sgd": "train.sgd",
+    "MSE": "train.losses",
+    "CrossEntropy": "train.losses",
+    "Probe": "train.probe",
+    # specialisation
+    "teacher": "specialization.teacher",
+    "Observer": "specialization.observation",
+    "correlation": "specialization.correlation",
+    "layer_correlations": "specialization.correlation",
+    "best_match": "specialization.correlation",
+    "rho_mean": "specialization.correlation",
+    "recovered": "specialization.correlation",
+    "mean_rank": "specialization.mean_rank",
+    "fan_out": "specialization.fan_out",
+    "top_down": "specialization.top_down",
+    "modulation": "specialization.top_down",
+    "gradient_rule": "specialization.theorems.gradient_rule",
+    "spherical_push": "specialization.theorems.spherical_push",
+    # the laboratory
+    "Verdict": "lab.theorem",
+    "Check": "lab.theorem",
+    "Finding": "lab.theorem",
+    "find_study": "lab.catalogue",
+    "find_theorem": "lab.catalogue",
+    "run_study": "lab.runner",
+    "UserError": "errors",
+}
+__all__ = list(_DOOR)
+
+
+def __getattr__(name: str):
+    if name not in _DOOR:
+        raise AttributeError(f"module 'relulab' has no attribute {name!r}")
+    return getattr(import_module(f"relulab.{_DOOR[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,41 @@
+"""Input distributions. Each draws float64 points from a generator that is handed to it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Float64
+
+
+class Inputs(Protocol):
+    """A distribution of points in R^d."""
+
+    d: int
+
+    def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]: ...
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """N(0, std² I).
+
+    >>> Gaussian(d=3, std=1.5).draw(np.random.default_rng(0), 2).shape
+    (2, 3)
+    """
+
+    d: int
+    std: float = 1.0
+
+    def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        return rng.standard_normal((n, self.d)) * self.std
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Independent coordinates U[−half, half]."""
+
+    d: int
+    half: float = 1.0
+
+    def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        return rng.uniform(-self.half, self.half, (n, self.d))

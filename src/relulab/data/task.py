@@ -1,0 +1,87 @@
+"""A task: for every lane the inputs of its seed and what its teacher makes of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from relulab.data.inputs import Inputs
+from relulab.errors import UserError
+from relulab.nets.mlp import MLP
+from relulab.seeds import Role, stream
+
+
+@dataclass(frozen=True)
+class Points:
+    """Inputs, kept once a seed, with the teacher's outputs, kept once a lane; ``group`` maps a lane to its inputs."""
+
+    X: Float[Tensor, "group N d"]
+    Y: Float[Tensor, "lane N C"]
+    group: Int[Tensor, " lane"]
+
+    def of_lane(self, i: int) -> tuple[Float[Tensor, "N d"], Float[Tensor, "N C"]]:
+        return self.X[self.group[i]], self.Y[i]
+
+
+class Task:
+    """Points for the lanes of ``teacher``, lane i with the streams of ``seeds[i]``.
+
+    Lanes with the same seed (settings that differ in the teacher's strengths, say) share inputs and batches, so their
+    differences are paired. With ``fresh`` the training points are drawn anew each epoch, else they are fixed.
+
+    >>> from relulab.data.inputs import Gaussian
+    >>> task = Task(MLP((3, 4, 2), lanes=2), Gaussian(3), seeds=[0, 7], n_train=10, n_held_out=5)
+    >>> task.held_out().Y.shape
+    torch.Size([2, 5, 2])
+    """
+
+    def __init__(
+        self,
+        teacher: MLP,
+        inputs: Inputs,
+        *,
+        seeds: Sequence[int],
+        n_train: int = 10_000,
+        n_held_out: int = 10_000,
+        fresh: bool = False,
+        root: int = 0,
+        dtype: torch.dtype = torch.float32,
+    ):
+        if len(seeds) != teacher.lanes:
+            raise UserError(f"{len(seeds)} seeds for a teacher with {teacher.lanes} lanes: give one seed a lane")
+        if inputs.d != teacher.widths[0]:
+            raise UserError(f"inputs of dimension {inputs.d} for a teacher that takes {teacher.widths[0]}")
+        self.teacher, self.inputs, self.seeds, self.root, self.dtype = teacher, inputs, tuple(seeds), root, dtype
+        self.n_train, self.n_held_out, self.fresh = n_train, n_held_out, fresh
+        self.streams = tuple(dict.fromkeys(seeds))
+        self.group = torch.tensor([self.streams.index(s) for s in seeds])
+        self._fixed: Points | None = None
+
+    def train(self, epoch: int = 0) -> Points:
+        """The training points of an epoch."""
+        if self.fresh:
+            return self._draw(Role.TRAIN, self.n_train, epoch)
+        if self._fixed is None:
+            self._fixed = self._draw(Role.TRAIN, self.n_train, 0)
+        return self._fixed
+
+    def held_out(self) -> Points:
+        return self._draw(Role.HELD_OUT, self.n_held_out, 0)
+
+    def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "group steps batch"]:
+        """Which training points each step takes, drawn with replacement."""
+        draws = [
+            stream(self.root, Role.BATCHES, seed, epoch).integers(self.n_train, size=(steps, batch))
+            for seed in self.streams
+        ]
+        return torch.from_numpy(np.stack(draws))
+
+    @torch.no_grad()
+    def _draw(self, role: Role, n: int, epoch: int) -> Points:
+        xs = [torch.from_numpy(self.inputs.draw(stream(self.root, role, s, epoch), n)) for s in self.streams]
+        # One lane at a time: the targets of a lane must not depend, to the bit, on how many travel with it.
+        ys = [self.teacher.lane(i).double()(xs[g])[0].to(self.dtype) for i, g in enumerate(self.group.tolist())]
+        return Points(torch.stack([x.to(self.dtype) for x in xs]), torch.stack(ys), self.group)

@@ -1,0 +1,79 @@
+"""What the laboratory has: every study, theorem and instrument of every subject."""
+
+from functools import cache
+from importlib import import_module
+
+from relulab.errors import UserError, nearest
+from relulab.lab.instrument import REGISTRY, Instrument
+from relulab.lab.study import Study
+from relulab.lab.theorem import Theorem
+
+SUBJECTS = ("specialization",)
+
+
+def _modules(kind: str, folder: str = ""):
+    for subject in SUBJECTS:
+        package = f"relulab.{subject}"
+        for name in getattr(import_module(package), kind):
+            yield import_module(f"{package}{folder}.{name}")
+
+
+@cache
+def studies() -> dict[str, type[Study]]:
+    return {m.STUDY.name: m.STUDY for m in _modules("STUDIES", ".studies")}
+
+
+@cache
+def theorems() -> dict[str, Theorem]:
+    return {m.THEOREM.id: m.THEOREM for m in _modules("THEOREMS", ".theorems")}
+
+
+@cache
+def instruments() -> dict[str, Instrument]:
+    list(_modules("INSTRUMENTS"))
+    return dict(REGISTRY)
+
+
+def find_study(wanted: str) -> type[Study]:
+    """A study by its name or by a ledger id that it covers."""
+    names = {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
+    return _find(wanted, names, "study", [key for s in studies().values() for key in (s.name, *s.ids)])
+
+
+def find_theorem(wanted: str) -> Theorem:
+    """A theorem by its ledger id or by its name."""
+    names = {key.lower(): t for t in theorems().values() for key in (t.id, t.name, *t.ids)}
+    return _find(wanted, names, "theorem", [key for t in theorems().values() for key in (t.id, t.name)])
+
+
+def find(wanted: str) -> type[Study] | Theorem | Instrument:
+    """Anything by name or ledger id: studies first, then theorems, then instruments."""
+    names: dict = {i.name: i for i in instruments().values()}
+    names |= {key.lower(): t for t in theorems().values() for key in (t.id, t.name, *t.ids)}
+    names |= {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
+    shown = [*studies(), *(i for s in studies().values() for i in s.ids), *theorems(), *instruments()]
+    return _find(wanted, names, "study, theorem or instrument", shown)
+
+
+def _find(wanted: str, names: dict, kind: str, shown: list[str]):
+    try:
+        return names[wanted.lower()]
+    except KeyError:
+        raise UserError(f"no {kind} {wanted!r}: {nearest(wanted, shown)}") from None
+
+
+def listing() -> list[dict]:
+    """The rows that ``relulab list --json`` prints."""
+    rows = [
+        {"kind": "study", "name": s.name, "ids": list(s.ids), "title": s.title, "presets": [*s.presets, "paper"]}
+        for s in studies().values()
+    ]
+    rows += [
+        {"kind": "theorem", "name": t.name, "ids": [t.id, *t.ids], "title": t.title, "presets": []}
+        for t in theorems().values()
+    ]
+    rows += [
+        {"kind": "instrument", "name": i.name, "ids": list(i.ids), "title": i.title, "presets": []}
+        for i in instruments().values()
+    ]
+    return rows

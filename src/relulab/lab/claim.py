@@ -1,0 +1,84 @@
+"""Claims: a paper's statement in our words, the measured quantity with its interval over seeds, and a verdict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+from relulab.lab.theorem import Verdict, finite
+
+LEVEL = 0.95
+FEWEST = 5  # seeds below which no verdict is given: so few may agree by chance
+
+
+@dataclass(frozen=True)
+class Claim:
+    """HOLDS or is REFUTED when the whole interval lies on one side of the criterion, else INCONCLUSIVE.
+
+    ``note`` says what a reader should know beside the number, above all why a claim did not come out.
+    """
+
+    id: str
+    says: str
+    measured: float
+    low: float
+    high: float
+    criterion: str
+    verdict: Verdict
+    note: str = ""
+
+    def to_dict(self) -> dict:
+        row = {f.name: finite(getattr(self, f.name)) for f in fields(self)}
+        return {**row, "verdict": self.verdict.name}
+
+
+def claim(
+    id: str,
+    says: str,
+    values: Sequence[float] | np.ndarray,
+    relation: Literal[">", "<"],
+    bound: float,
+    note: str = "",
+) -> Claim:
+    """A claim on the mean over seeds of ``values``, one a seed, with its 95 % Student interval.
+
+    Seeds without a value (NaN) make it INCONCLUSIVE: leaving them out would choose the seeds that worked. So do fewer
+    than five seeds.
+
+    >>> claim("X.1", "a difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
+    'HOLDS'
+    """
+    from scipy.special import stdtrit  # scipy.stats takes half a second to import
+
+    x = np.asarray(values, dtype=float)
+    n, missing = len(x), int(np.isnan(x).sum())
+    criterion = f"{relation} {bound:g}, the {LEVEL:.0%} interval over {n} seeds"
+    if missing:
+        note = f"{note} Undefined in {missing} of {n} seeds.".strip()
+    if n < FEWEST:
+        note = f"{note} Fewer than {FEWEST} seeds give no verdict.".strip()
+    mean = float(x.mean())
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2) * x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    low, high = mean - half, mean + half
+    beyond, short = (low > bound, high < bound) if relation == ">" else (high < bound, low > bound)
+    verdict = Verdict.HOLDS if beyond else Verdict.REFUTED if short else Verdict.INCONCLUSIVE
+    if n < FEWEST:
+        verdict = Verdict.INCONCLUSIVE
+    return Claim(id, says, mean, low, high, criterion, verdict, note)
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Spearman's rank correlation along the last axis, ties sharing their mean rank; NaN where a side is constant.
+
+    >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 9.0], [3.0, 2.0, 1.0]])).tolist()
+    [1.0, -1.0]
+    """
+    from scipy.stats import rankdata
+
+    a, b = np.broadcast_arrays(a, b)
+    ra, rb = (rankdata(x, axis=-1) for x in (a, b))
+    ra, rb = (r - r.mean(-1, keepdims=True) for r in (ra, rb))
+    norm = np.sqrt((ra**2).sum(-1) * (rb**2).sum(-1))
+    rho = np.divide((ra * rb).sum(-1), norm, out=np.full(norm.shape, np.nan), where=norm > 0)
+    return np.where(np.isnan(a).any(-1) | np.isnan(b).any(-1), np.nan, rho.clip(-1, 1))

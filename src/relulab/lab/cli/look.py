@@ -1,0 +1,79 @@
+"""Verbs that only look: list, show, env."""
+
+import json
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def list_(json_: Json = False) -> None:
+    """Every study, theorem and instrument, with the ledger ids it covers."""
+    from relulab.lab.catalogue import listing
+
+    rows = listing()
+    if json_:
+        return print_json(rows)
+    from rich.table import Table
+
+    from relulab.lab.cli.tables import console
+
+    table = Table(box=None, header_style="bold")
+    for column in ("kind", "name", "ids", "title"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(row["kind"], row["name"], " ".join(row["ids"]), row["title"])
+    console.print(table)
+
+
+def show(
+    id: Annotated[str, typer.Argument(help="A name or a ledger id, for instance recovery or SS.F7.")],
+    json_: Json = False,
+) -> None:
+    """What a study, theorem or instrument is, its fields or its statement, and how to run it."""
+    from inspect import getdoc
+
+    from relulab.lab.catalogue import find
+    from relulab.lab.study import Study
+    from relulab.lab.theorem import Theorem
+
+    thing = find(id)
+    if isinstance(thing, type) and issubclass(thing, Study):
+        paper = thing.configured("paper").model_dump(mode="json")
+        document = {
+            "study": thing.name, "ids": list(thing.ids), "title": thing.title, "source": thing.source,
+            "about": getdoc(thing), "remarks": thing.remarks, "fields": paper,
+            "presets": {**thing.presets, "paper": {}}, "run": f"relulab run {thing.name} --preset quick",
+        }  # fmt: skip
+    elif isinstance(thing, Theorem):
+        document = {
+            "theorem": thing.id, "title": thing.title, "source": thing.source, "statement": thing.statement,
+            "demonstrations": {d.name: d.expected.name for d in thing.demonstrations}, "run": f"relulab check {thing.id}",
+        }  # fmt: skip
+    else:
+        document = {
+            "instrument": thing.name, "title": thing.title, "source": thing.source, "about": getdoc(thing.function),
+            "run": f"from relulab import {thing.name}",
+        }  # fmt: skip
+    if json_:
+        return print_json(document)
+    from relulab.lab.cli.tables import print_document
+
+    print_document(document)
+
+
+def env(json_: Json = False) -> None:
+    """Versions, machine and commit that a run would record."""
+    from relulab.lab.environment import environment
+
+    document = environment()
+    if json_:
+        return print_json(document)
+    from relulab.lab.cli.tables import print_document
+
+    print_document(document)
+
+
+def print_json(document: object) -> None:
+    print(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))

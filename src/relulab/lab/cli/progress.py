@@ -1,0 +1,59 @@
+"""What a user sees of a run under way: a forecast, then a bar with units, seed-steps a second and time left."""
+
+import time
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from relulab.lab.cli.tables import errors
+from relulab.lab.runner import rough_seconds
+from relulab.lab.speed import product_rate
+from relulab.lab.store import Run
+from relulab.lab.study import Study, Unit
+
+
+class Bar:
+    """Shown on stderr, and moving only on a terminal."""
+
+    def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
+        self.steps_done, self.units_done, self.units = 0, kept, kept + len(todo)
+        self.begun = time.perf_counter()
+        forecast = rough_seconds(todo, workers, product_rate)
+        again = f" ({kept} of {self.units} units are there already)" if kept else ""
+        errors.print(
+            f"[bold]{study.name}[/] {' '.join(study.ids)}: {len(todo)} units, about {_span(forecast)} on {workers} "
+            f"process{'es' if workers > 1 else ''}, into {run.path}{again}",
+            highlight=False,
+        )
+        self.bar = Progress(
+            BarColumn(),
+            TextColumn("{task.fields[units]} units  {task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=errors,
+            transient=True,
+            disable=not errors.is_terminal,
+        )
+        self.bar.start()
+        total = sum(unit.seed_steps for unit in todo)
+        self.task = self.bar.add_task("", total=total, units=f"{kept}/{self.units}", rate="")
+
+    def steps(self, seed_steps: int) -> None:
+        self.steps_done += seed_steps
+        rate = self.steps_done / (time.perf_counter() - self.begun)
+        self.bar.update(self.task, advance=seed_steps, rate=f"{rate:,.0f} seed-steps/s")
+
+    def unit(self, unit: Unit, seconds: float) -> None:
+        self.units_done += 1
+        self.bar.update(self.task, units=f"{self.units_done}/{self.units}")
+
+    def stop(self) -> None:
+        self.bar.stop()
+
+
+def _span(seconds: float) -> str:
+    """
+    >>> _span(5), _span(95), _span(8000)
+    ('5 s', '2 min', '2.2 h')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,130 @@
+"""Verbs that work: run, reproduce, report, check."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relulab.lab.cli.look import Json, print_json
+
+Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
+Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
+Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Processes; one a core unless told.")]
+
+
+def run(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Names or ledger ids of studies.")],
+    preset: Preset = "quick",
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="JSON or TOML file with fields to change.")
+    ] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", "-s", help="field=value, any number of times.")] = None,
+    runs: Runs = Path("runs"),
+    workers: Workers = None,
+    json_: Json = False,
+) -> None:
+    """Run studies, or continue them where they stopped; a finished one answers at once."""
+    from relulab.lab.catalogue import find_study
+    from relulab.lab.settings import changes
+
+    # Everything is checked before anything runs.
+    wanted = []
+    for study in dict.fromkeys(find_study(id) for id in ids):
+        changed = changes(study, config, set_ or [])
+        wanted.append((study.configured(preset, changed), changed))
+    summaries = [_run(study, preset, changed, runs, workers, json_) for study, changed in wanted]
+    if json_:
+        print_json(summaries[0] if len(summaries) == 1 else summaries)
+    _exit(summaries, [])
+
+
+def reproduce(
+    preset: Preset = "quick",
+    runs: Runs = Path("runs"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("report"),
+    workers: Workers = None,
+    json_: Json = False,
+) -> None:
+    """The main job: every study, every theorem, then the report."""
+    from relulab.lab.catalogue import studies, theorems
+
+    wanted = [study.configured(preset) for study in studies().values()]
+    summaries = [_run(study, preset, {}, runs, workers, json_) for study in wanted]
+    checks = [_check(theorem, runs) for theorem in theorems().values()]
+    index = _report(runs, out)
+    if json_:
+        print_json({"runs": summaries, "checks": checks, "report": str(index)})
+    else:
+        from relulab.lab.cli.tables import console, print_overview
+
+        print_overview(summaries, checks)
+        console.print(f"report: {index}")
+    _exit(summaries, checks)
+
+
+def report(
+    runs: Runs = Path("runs"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("report"),
+    json_: Json = False,
+) -> None:
+    """Build the static report from the runs and checks that are there."""
+    index = _report(runs, out)
+    print_json({"report": str(index)}) if json_ else print(index)
+
+
+def check(
+    id: Annotated[str, typer.Argument(metavar="THEOREM", help="A theorem's ledger id or name, for instance SS.L1.")],
+    runs: Runs = Path("runs"),
+    json_: Json = False,
+) -> None:
+    """Run a theorem's demonstrations: where it holds, where it is not applicable, and its negative control."""
+    from relulab.lab.catalogue import find_theorem
+
+    document = _check(find_theorem(id), runs)
+    if json_:
+        print_json(document)
+    else:
+        from relulab.lab.cli.tables import print_check
+
+        print_check(document)
+    _exit([], [document])
+
+
+def _run(study, preset: str, changed: dict, runs: Path, workers: int | None, quiet: bool) -> dict:
+    from relulab.lab.cli.progress import Bar
+    from relulab.lab.cli.tables import console, errors, print_run
+    from relulab.lab.runner import run_study
+
+    try:
+        bar = None if quiet else Bar()
+        summary = run_study(study, preset=preset, changes=changed, runs=runs, workers=workers, progress=bar)
+    except KeyboardInterrupt:
+        errors.print("interrupted: finished units are kept, the same command continues", highlight=False)
+        raise
+    if not quiet:
+        console.print(f"[bold]{study.title}[/] ({study.source}), {preset}")
+        print_run(summary)
+        console.print()
+    return summary
+
+
+def _check(theorem, runs: Path) -> dict:
+    """The demonstrations, kept for the report."""
+    from relulab.lab.store import write_json
+
+    document = theorem.demonstrate()
+    about = {"title": theorem.title, "statement": theorem.statement, "source": theorem.source}
+    write_json(runs / "checks" / f"{theorem.id}.json", document | about)
+    return document
+
+
+def _report(runs: Path, out: Path) -> Path:
+    from relulab.lab.report import build
+
+    return build(runs, out)
+
+
+def _exit(summaries: list[dict], checks: list[dict]) -> None:
+    refuted = any(c["verdict"] == "REFUTED" for s in summaries for c in s["claims"])
+    unexpected = any(d["expected"] != d["verdict"] for check in checks for d in check["demonstrations"])
+    raise typer.Exit(1 if refuted or unexpected else 0)

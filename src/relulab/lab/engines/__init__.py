@@ -1,0 +1,1 @@
+"""Engines: ways to run independent units, with the same answers from each."""

@@ -1,0 +1,57 @@
+"""On what a result was made: versions, machine, commit."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("relulab", "torch", "numpy", "scipy", "xarray", "h5netcdf", "pydantic", "matplotlib")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def environment() -> dict:
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": cores(),
+        "device": "cpu",
+        "commit": _commit(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "data": os.environ.get("RELULAB_DATA"),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """The commit of relulab's own checkout, with + where files differ from it; None when it is installed otherwise."""
+    here = Path(__file__).resolve().parent
+    if not any((folder / ".git").exists() for folder in here.parents):
+        return None
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--dirty=+"], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.strip() or None

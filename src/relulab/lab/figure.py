@@ -1,0 +1,46 @@
+"""Figures with one look, made without global state so that workers and libraries can draw side by side."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+FORMATS = ("svg", "png", "pdf")
+STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "svg.hashsalt": "relulab",
+}
+WIDTHS = {1: "#d1495b", 2: "#edae49", 5: "#00798c", 10: "#30638e"}
+
+
+def house_style():
+    """The look, for as long as the block lasts: ``with house_style(): …``."""
+    return rc_context(STYLE)
+
+
+def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, **options) -> tuple[Figure, np.ndarray]:
+    """A grid of axes as a two-dimensional array; options go to ``Figure.subplots`` (sharex, sharey)."""
+    figure = Figure(figsize=(0.7 + width * columns, 0.6 + height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def legend(figure: Figure, ax: Axes) -> None:
+    """One legend for all panels, below them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), 8)), frameon=False)
+
+
+def save(figure: Figure, path: Path, ending: str) -> None:
+    """Writes one format, without dates, so that the same result gives the same file."""
+    stamp = {"svg": "Date", "pdf": "CreationDate"}.get(ending)
+    with house_style():
+        figure.savefig(path, format=ending, dpi=150, metadata={stamp: None} if stamp else None)

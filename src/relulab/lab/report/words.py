@@ -1,0 +1,40 @@
+"""How numbers and verdicts are worded in the report."""
+
+from typing import Any
+
+# The names of relulab.lab.theorem.Verdict, as a reader meets them.
+VERDICTS = {
+    "HOLDS": "holds",
+    "REFUTED": "refuted",
+    "INCONCLUSIVE": "inconclusive",
+    "NOT_APPLICABLE": "not applicable",
+}
+
+
+def number(x: float | None) -> str:
+    """
+    >>> number(0.12345), number(None), number(5e-18), number(4)
+    ('0.123', '–', '5e-18', '4')
+    """
+    return "–" if x is None else f"{x:.3g}"
+
+
+def span(seconds: float) -> str:
+    """
+    >>> span(12.3), span(200), span(7300)
+    ('12 s', '3.3 min', '2.0 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def value(x: Any) -> str:
+    """A field's value as one would write it after --set.
+
+    >>> value([1, 2.5]), value(True), value("median")
+    ('1, 2.5', 'true', 'median')
+    """
+    if isinstance(x, list):
+        return ", ".join(value(v) for v in x)
+    return str(x).lower() if isinstance(x, bool) else str(x)

@@ -1,0 +1,86 @@
+"""The run store: runs/<study>/<preset>-<hash>/, written so that a kill at any instant loses only work under way."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from relulab.lab.study import Study, Unit
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path``; when the block ends well it becomes ``path`` in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: Path, document: Any) -> None:
+    with atomic(path) as part:
+        part.write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_dataset(path: Path, data: xr.Dataset) -> None:
+    with atomic(path) as part:
+        data.to_netcdf(part, engine="h5netcdf")
+
+
+def read_dataset(path: Path) -> xr.Dataset:
+    with xr.open_dataset(path, engine="h5netcdf") as data:
+        return data.load()
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of one study on one configuration."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, study: Study, preset: str, runs: Path) -> "Run":
+        return cls(runs / study.name / f"{preset}-{study.hash}")
+
+    def unit(self, unit: Unit) -> Path:
+        return self.path / "units" / f"{unit.name}.nc"
+
+    def has(self, unit: Unit) -> bool:
+        """Whether the unit's result is there and can be opened; one that cannot is as good as missing."""
+        try:
+            with xr.open_dataset(self.unit(unit), engine="h5netcdf"):
+                return True
+        except (OSError, ValueError, KeyError):
+            return False
+
+    def joined(self, units: list[Unit]) -> xr.Dataset:
+        """All units as one dataset, joined by dimension names; what a unit does not have is NaN."""
+        parts = [read_dataset(self.unit(unit)).drop_attrs() for unit in units]
+        return xr.merge(parts, join="outer", compat="no_conflicts")
+
+    @property
+    def status(self) -> dict:
+        path = self.path / "status.json"
+        return read_json(path) if path.exists() else {}
+
+    @property
+    def finished(self) -> bool:
+        return self.status.get("state") == "finished"
+
+    def log(self, **event: Any) -> None:
+        with (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event, ensure_ascii=False) + "\n")

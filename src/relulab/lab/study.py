@@ -1,0 +1,102 @@
+"""Studies: a figure or table of the papers as a frozen configuration that knows its units, figures and claims."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
+
+from relulab.errors import UserError, nearest
+from relulab.lab.claim import Claim
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An independent piece of a study's work. ``name`` is also a file name; cost is told in seed-steps and flops."""
+
+    name: str
+    values: Mapping[str, Any] = field(hash=False)
+    seed_steps: int = 0
+    flops: float = 0.0
+
+
+class Study(BaseModel):
+    """Subclasses add fields (the set-up, the paper's values as defaults) and the four methods.
+
+    ``presets`` change sizes only; "paper" is the defaults. ``version`` counts changes of what a unit computes: it is
+    part of a run's name, so results of older code are not mistaken for new ones.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    ids: ClassVar[tuple[str, ...]]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    remarks: ClassVar[str] = ""
+    presets: ClassVar[dict[str, dict[str, Any]]]
+    version: ClassVar[int] = 1
+
+    root: NonNegativeInt = 0
+
+    @abstractmethod
+    def units(self) -> list[Unit]: ...
+
+    @abstractmethod
+    def measure(self, unit: Unit, tick: Tick) -> xr.Dataset: ...
+
+    @abstractmethod
+    def figures(self, result: xr.Dataset) -> dict[str, Figure]: ...
+
+    @abstractmethod
+    def claims(self, result: xr.Dataset) -> list[Claim]: ...
+
+    @property
+    def hash(self) -> str:
+        """Ten digits that stand for the whole configuration and the study's version."""
+        text = json.dumps([self.name, self.version, self.model_dump(mode="json")], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+    @classmethod
+    def configured(cls, preset: str = "quick", changes: Mapping[str, Any] | None = None) -> Study:
+        """The study on a preset, with some fields changed; mistakes become one sentence."""
+        presets = {"paper": {}, **cls.presets}
+        if preset not in presets:
+            raise UserError(f"{cls.name} has no preset {preset!r}: {nearest(preset, presets)}")
+        try:
+            return cls(**{**presets[preset], **(changes or {})})
+        except ValidationError as error:
+            raise UserError(_sentence(cls, error)) from None
+
+
+def _sentence(cls: type[Study], error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = str(first["loc"][0]) if first["loc"] else cls.name
+    if first["type"] == "extra_forbidden":
+        return f"{cls.name} has no field {where!r}: {nearest(where, cls.model_fields)}"
+    # A field that takes several types has an error for each of them; say them as one wish.
+    same = [e for e in error.errors() if e["loc"][:1] == first["loc"][:1] and e["input"] == first["input"]]
+    path = ".".join([where, *(str(part) for part in first["loc"][1:] if isinstance(part, int))])
+    wish = " or ".join(dict.fromkeys(e["msg"].partition(", unable")[0].removeprefix("Input should be ") for e in same))
+    verb = "it should be " if first["msg"].startswith("Input should be ") else ""
+    return f"{cls.name}: {path} = {first['input']!r} was given; {verb}{wish}"
+
+
+def blocks(seeds: int, size: int) -> list[tuple[int, ...]]:
+    """The seeds 0 … seeds − 1 in blocks that train together.
+
+    >>> blocks(5, 2)
+    [(0, 1), (2, 3), (4,)]
+    """
+    return [tuple(range(i, min(i + size, seeds))) for i in range(0, seeds, size)]

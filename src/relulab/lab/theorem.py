@@ -1,0 +1,127 @@
+"""Theorems as objects: conditions and conclusion measured on given things, and a verdict."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Literal
+
+
+class Verdict(Enum):
+    """What a measurement says of a statement. Only HOLDS is a success."""
+
+    HOLDS = "the conditions hold and so does the conclusion"
+    REFUTED = "the conditions hold, the conclusion does not"
+    NOT_APPLICABLE = "a condition fails, so the theorem says nothing here"
+    INCONCLUSIVE = "the conditions hold, but the measurement is too uncertain to tell"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition or one part of a conclusion: ``measured`` stands in ``relation`` to ``bound``.
+
+    ``error`` is a rounding allowance or k standard errors. An equation holds within the error; an inequality holds or
+    fails when it does so by more than the error, and cannot be told in between. ``resolution`` is the largest error
+    at which an equation still says something.
+    """
+
+    says: str
+    measured: float
+    relation: Literal["<=", ">=", "=="]
+    bound: float
+    error: float = 0.0
+    resolution: float = math.inf
+
+    @property
+    def holds(self) -> bool | None:
+        """True, False, or None when the measurement cannot tell.
+
+        >>> Check("a sum", 1.0, "<=", 2.0, error=0.5).holds, Check("a sum", 1.0, "==", 2.0, error=0.5).holds
+        (True, False)
+        >>> print(Check("a sum", 1.8, "<=", 2.0, error=0.5).holds)
+        None
+        """
+        excess = self.measured - self.bound
+        if math.isnan(excess) or math.isnan(self.error) or self.error > self.resolution:
+            return None
+        if self.relation == "==":
+            return abs(excess) <= self.error
+        excess = -excess if self.relation == ">=" else excess
+        if excess + self.error <= 0:
+            return True
+        return False if excess - self.error > 0 else None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a theorem says of one case."""
+
+    conditions: tuple[Check, ...]
+    conclusion: tuple[Check, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        conditions = [c.holds for c in self.conditions]
+        conclusion = [c.holds for c in self.conclusion]
+        if False in conditions:
+            return Verdict.NOT_APPLICABLE
+        if None in conditions:
+            return Verdict.INCONCLUSIVE
+        if False in conclusion:
+            return Verdict.REFUTED
+        # Nothing measured is nothing shown.
+        return Verdict.INCONCLUSIVE if None in conclusion or not conclusion else Verdict.HOLDS
+
+    def to_dict(self) -> dict:
+        def rows(checks: Sequence[Check]) -> list[dict]:
+            return [{k: finite(v) for k, v in asdict(c).items()} | {"holds": c.holds} for c in checks]
+
+        return {
+            "verdict": self.verdict.name,
+            "conditions": rows(self.conditions),
+            "conclusion": rows(self.conclusion),
+        }
+
+
+def finite(x):
+    """JSON has no infinity and no NaN: None stands for them."""
+    return None if isinstance(x, float) and not math.isfinite(x) else x
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A case that a theorem is tried on, with the verdict that must come out."""
+
+    name: str
+    expected: Verdict
+    run: Callable[[], Finding]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A statement with its check and at least three demonstrations: holds, not applicable, negative control.
+
+    The negative control is a false variant of the statement, which must come out REFUTED.
+    """
+
+    id: str
+    title: str
+    statement: str
+    source: str
+    check: Callable[..., Finding]
+    demonstrations: tuple[Demonstration, ...]
+    ids: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        missing = {Verdict.HOLDS, Verdict.NOT_APPLICABLE, Verdict.REFUTED} - {d.expected for d in self.demonstrations}
+        if missing:
+            raise TypeError(f"{self.id} lacks demonstrations for {', '.join(sorted(v.name for v in missing))}")
+
+    @property
+    def name(self) -> str:
+        return self.check.__name__.replace("_", "-")
+
+    def demonstrate(self) -> dict:
+        """All demonstrations as the document that ``relulab check --json`` prints."""
+        rows = [{"name": d.name, "expected": d.expected.name, **d.run().to_dict()} for d in self.demonstrations]
+        return {"theorem": self.id, "demonstrations": rows}

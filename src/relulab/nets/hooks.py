@@ -1,0 +1,57 @@
+"""What the ReLU units of a network put out, for relulab's networks and for any module of a user's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from relulab.errors import UserError
+from relulab.nets.mlp import MLP
+
+RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.ReLU6, nn.PReLU)
+
+
+@contextmanager
+def rectifiers(module: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """While open, every call of ``module`` leaves what each ReLU put out, by the ReLU's name, in call order."""
+    seen: dict[str, Tensor] = {}
+
+    def keep(name: str):
+        def hook(_module, _inputs, output):
+            # A ReLU that is used twice has two layers' worth of units.
+            seen[name if name not in seen else f"{name}#{sum(k.split('#')[0] == name for k in seen) + 1}"] = output
+
+        return hook
+
+    handles = [m.register_forward_hook(keep(n)) for n, m in module.named_modules() if isinstance(m, RECTIFIERS)]
+    if not handles:
+        raise UserError(
+            f"{type(module).__name__} has no ReLU module that hooks can see: write its activations as nn.ReLU() or "
+            "nn.LeakyReLU() modules instead of calls of torch.relu"
+        )
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def units(f: Tensor) -> Float[Tensor, "N n"]:
+    """Activations as (sample, unit): a channel of a picture is one unit and each of its pixels a sample."""
+    return f if f.dim() == 2 else f.movedim(1, -1).reshape(-1, f.shape[1])
+
+
+@torch.no_grad()
+def hidden(net: nn.Module, x: Tensor) -> dict[str, Tensor]:
+    """Post-ReLU activations of every hidden layer by name: (lane, N, n) for an MLP, (N, n) for a user's module.
+
+    >>> list(hidden(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)), torch.zeros(7, 3)))
+    ['1']
+    """
+    if isinstance(net, MLP):
+        return {str(l): f for l, f in enumerate(net.layers(x)[:-1], 1)}
+    with rectifiers(net) as seen:
+        net(x)
+    return {name: units(f) for name, f in seen.items()}

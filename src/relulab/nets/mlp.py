@@ -1,0 +1,120 @@
+"""Fully connected (leaky) ReLU networks of any depth, many of one shape side by side."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from relulab.errors import UserError
+
+
+class MLP(nn.Module):
+    r"""Networks f_l = σ(f_{l-1} W_l + b_l), l < L, with a linear top layer, one network a lane.
+
+    A weight W_l has shape (lane, n_{l-1}, n_l): its columns are the nodes of layer l, as in the papers, and a layer of
+    all lanes is one batched product. A single network is one lane. σ(z) = z for z ≥ 0 and ``slope`` · z below.
+
+    Parameters start at zero; ``relulab.nets.initial`` has the random starts.
+
+    >>> net = MLP((3, 5, 2), lanes=4)
+    >>> net(torch.zeros(7, 3)).shape
+    torch.Size([4, 7, 2])
+    """
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        *,
+        lanes: int = 1,
+        bias: bool = True,
+        slope: float = 0.0,
+        dtype: torch.dtype = torch.float32,
+    ):
+        super().__init__()
+        if len(widths) < 2 or min(*widths, lanes) < 1:
+            raise UserError(f"widths {tuple(widths)} with {lanes} lanes: at least two widths, all of them at least 1")
+        if not 0 <= slope < 1:
+            raise UserError(f"slope {slope}: a leaky ReLU has a slope from 0 (plain ReLU) to below 1")
+        self.widths, self.lanes, self.bias, self.slope = tuple(widths), lanes, bias, slope
+        shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        self.W = nn.ParameterList(nn.Parameter(torch.zeros(lanes, n, k, dtype=dtype)) for n, k in shapes)
+        # Without biases they stay as zeros that nothing trains, so that every forward pass is the same code.
+        self.b = nn.ParameterList(
+            nn.Parameter(torch.zeros(lanes, 1, k, dtype=dtype), requires_grad=bias) for _, k in shapes
+        )
+
+    @property
+    def depth(self) -> int:
+        """L, the number of weight layers."""
+        return len(self.W)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.W[0].dtype
+
+    def layers(self, x: Float[Tensor, "*lane N d"]) -> list[Float[Tensor, "lane N n"]]:
+        """All activations [f_1, …, f_L]; the last one is the output. ``x`` may have a lane axis or be shared by all."""
+        below = x.expand(self.lanes, *x.shape[-2:])
+        f = []
+        for W, b in zip(self.W[:-1], self.b[:-1], strict=True):
+            below = nn.functional.leaky_relu(torch.baddbmm(b, below, W), self.slope)
+            f.append(below)
+        return [*f, torch.baddbmm(self.b[-1], below, self.W[-1])]
+
+    def forward(self, x: Float[Tensor, "*lane N d"]) -> Float[Tensor, "lane N C"]:
+        return self.layers(x)[-1]
+
+    def lane(self, i: int) -> Self:
+        """Network ``i`` as an MLP of one lane that shares memory with this one."""
+        one = type(self)(self.widths, bias=self.bias, slope=self.slope, dtype=self.dtype)
+        for mine, its in ((self.W, one.W), (self.b, one.b)):
+            for l, p in enumerate(mine):
+                its[l] = nn.Parameter(p.data[i : i + 1], requires_grad=p.requires_grad)
+        return one
+
+    def module(self, i: int = 0) -> nn.Sequential:
+        """Network ``i`` as a plain ``nn.Sequential`` with weights of its own."""
+        parts: list[nn.Module] = []
+        for W, b in zip(self.W, self.b, strict=True):
+            linear = nn.Linear(W.shape[1], W.shape[2], bias=self.bias, dtype=self.dtype)
+            linear.weight.data.copy_(W.data[i].T)
+            if self.bias:
+                linear.bias.data.copy_(b.data[i, 0])
+            parts += [linear, nn.LeakyReLU(self.slope) if self.slope else nn.ReLU()]
+        return nn.Sequential(*parts[:-1])
+
+    @classmethod
+    def of(cls, *modules: nn.Module) -> Self:
+        """Plain ``nn.Sequential`` networks (Linear, ReLU, Linear, …) of one shape as the lanes of one MLP.
+
+        >>> MLP.of(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))).widths
+        (3, 5, 2)
+        """
+        read = [_read(module) for module in modules]
+        shapes = {(tuple(W.shape for W, _ in linears), slope) for linears, slope in read}
+        if len(shapes) != 1:
+            raise UserError(f"lanes need networks of one shape, at least one of them; given were {len(shapes)} shapes")
+        linears, slope = read[0]
+        widths = (linears[0][0].shape[1], *(W.shape[0] for W, _ in linears))
+        bias = any(b is not None for linears, _ in read for _, b in linears)
+        net = cls(widths, lanes=len(modules), bias=bias, slope=slope, dtype=linears[0][0].dtype)
+        for i, (linears, _) in enumerate(read):
+            for l, (W, b) in enumerate(linears):
+                net.W[l].data[i] = W.T
+                if b is not None:
+                    net.b[l].data[i, 0] = b
+        return net
+
+
+def _read(module: nn.Module) -> tuple[list[tuple[Tensor, Tensor | None]], float]:
+    """Weights and slope of Linear-ReLU-…-Linear, or a sentence that says what is in the way."""
+    parts = [m for m in module.modules() if not list(m.children())]
+    linears, between = parts[::2], parts[1::2]
+    fits = len(parts) % 2 and all(isinstance(m, nn.Linear) for m in linears)
+    slopes = {m.negative_slope if isinstance(m, nn.LeakyReLU) else 0.0 for m in between}
+    if not fits or not all(isinstance(m, nn.ReLU | nn.LeakyReLU) for m in between) or len(slopes) > 1:
+        names = "-".join(type(m).__name__ for m in parts) or type(module).__name__
+        raise UserError(f"an MLP is Linear-ReLU-…-Linear with one slope, given was {names}")
+    return [(m.weight.data, None if m.bias is None else m.bias.data) for m in linears], slopes.pop() if slopes else 0.0

@@ -1,0 +1,79 @@
+"""Normalised correlation of activations: which student follows which teacher node, and how closely."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from relulab.errors import UserError
+from relulab.lab.instrument import instrument
+from relulab.nets.hooks import hidden
+
+
+def normalised(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
+    """Each unit's activations with mean 0 and norm 1 over the samples; a unit that never changes becomes 0."""
+    centred = f - f.mean(-2, keepdim=True)
+    norm = centred.norm(dim=-2, keepdim=True)
+    # Rounding leaves a constant unit with a tiny spread of its own; it must not be blown up to 1.
+    constant = norm <= 8 * torch.finfo(f.dtype).eps * f.norm(dim=-2, keepdim=True)
+    return torch.where(constant, 0, centred / norm.where(~constant, 1))
+
+
+@instrument(source="SS (9), LM section 5", ids=("SS.F5", "SS.F7", "SS.F8"))
+def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane m n"]:
+    r"""Normalised correlation of every teacher node with every student node.
+
+    ρ_{jj'} = f̃*_jᵀ f̃_{j'}, with f̃ the activations over the samples, mean removed, norm one (SS eq. 9). A node whose
+    activation is constant has correlation 0 with all. Unchanged by positive rescaling of any unit.
+
+    >>> f = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]])
+    >>> correlation(f, 3 * f).diagonal().tolist()
+    [1.0, 1.0]
+    """
+    if f_star.shape[-2] != f.shape[-2]:
+        raise UserError(f"{f_star.shape[-2]} samples of the teacher, {f.shape[-2]} of the student: use the same inputs")
+    if f.shape[-2] < 2:
+        raise UserError("a correlation needs at least two samples")
+    return (normalised(f_star).mT @ normalised(f)).clamp(-1, 1)
+
+
+def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor) -> dict[str, Tensor]:
+    """``correlation`` of teacher and student in each hidden layer, by the student's layer names.
+
+    Takes relulab's networks and any module with ReLU modules in it; both need the same number of hidden layers.
+    """
+    f_star, f = hidden(teacher, x), hidden(student, x)
+    if len(f_star) != len(f):
+        raise UserError(f"the teacher has {len(f_star)} ReLU layers, the student {len(f)}: layers cannot be paired")
+    return {name: correlation(a, b) for a, (name, b) in zip(f_star.values(), f.items(), strict=True)}
+
+
+@instrument(source="SS section 7", ids=("SS.F7", "SS.F8"))
+def best_match(
+    rho: Float[Tensor, "*lane m n"],
+) -> tuple[Float[Tensor, "*lane m"], Int[Tensor, "*lane m"]]:
+    """Correlation and index of the student that follows each teacher node best.
+
+    >>> [t.tolist() for t in best_match(torch.tensor([[0.5, 0.25], [0.0, 1.0]]))]
+    [[0.5, 1.0], [0, 1]]
+    """
+    return tuple(rho.max(-1))
+
+
+@instrument(source="SS (9), LM section 5", ids=("SS.F5",))
+def rho_mean(rho: Float[Tensor, "*lane m n"]) -> Float[Tensor, "*lane"]:
+    """Mean over teacher nodes of the best correlation, ρ_mean = mean_j max_{j'} ρ_{jj'}.
+
+    >>> float(rho_mean(torch.tensor([[0.5, 0.25], [0.0, 1.0]])))
+    0.75
+    """
+    return rho.amax(-1).mean(-1)
+
+
+@instrument(source="SS section 7.1", ids=("SS.F7",))
+def recovered(rho: Float[Tensor, "*lane m n"], threshold: float = 0.95) -> Bool[Tensor, "*lane m"]:
+    """Which teacher nodes have a student with a correlation above the threshold.
+
+    >>> recovered(torch.tensor([[0.5, 0.25], [0.0, 1.0]])).tolist()
+    [False, True]
+    """
+    return rho.amax(-1) > threshold

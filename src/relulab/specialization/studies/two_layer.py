@@ -1,0 +1,107 @@
+"""What the two-layer studies share: teachers of falling strength, over-realised students, seeds and polarities as lanes."""
+
+from abc import abstractmethod
+from typing import Annotated, ClassVar, Literal
+
+import torch
+import xarray as xr
+from annotated_types import Ge, Len
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from relulab.data.inputs import Gaussian, Uniform
+from relulab.data.task import Task
+from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.nets.initial import small_normal
+from relulab.specialization.observation import Observation, Observer
+from relulab.specialization.teacher import teacher
+from relulab.train.probe import Probe, Reading
+from relulab.train.sgd import sgd
+
+Some = Len(min_length=1)
+
+
+class TwoLayer(Study):
+    """A unit is one student width with a block of seeds; all polarities of a seed share data, start and batches."""
+
+    remarks: ClassVar[str] = (
+        "The set-up is the one the authors ran. The printed text has σ = 10, which diverges at learning rate 0.01 "
+        "(run it with sigma=10, lr=0.001), biases that make exactly half of the inputs active (teacher_bias=median) "
+        "and strengths that follow 1/j^p exactly (fan_out=exact). Training is in float32, the release's is in float64."
+    )
+
+    d: PositiveInt = 100
+    C: PositiveInt = 50
+    m: PositiveInt = 20
+    over: Annotated[tuple[PositiveInt, ...], Some] = (1, 2, 5, 10)
+    polarity: Annotated[tuple[NonNegativeFloat, ...], Some] = (0, 0.5, 1, 1.5, 2, 2.5)
+    seeds: PositiveInt = 32
+    epochs: PositiveInt = 100
+    steps: PositiveInt = 1000
+    batch: PositiveInt = 16
+    lr: PositiveFloat = 0.01
+    n_train: PositiveInt = 10_000
+    n_held_out: Annotated[int, Ge(2)] = 10_000
+    inputs: Literal["gaussian", "uniform"] = "gaussian"
+    sigma: PositiveFloat = 1.5
+    fresh: bool = False
+    teacher_bias: float | Literal["median"] = -0.1
+    fan_out: Literal["released", "exact"] = "released"
+    student_std: PositiveFloat = 0.005
+    dtype: Literal["float32", "float64"] = "float32"
+
+    def units(self) -> list[Unit]:
+        """Blocks shrink as students widen, so that units cost about the same and enough lanes travel together."""
+        found = []
+        for over in self.over:
+            for seeds in blocks(self.seeds, max(2, 8 // over)):
+                steps = len(seeds) * len(self.polarity) * self.epochs * self.steps
+                # forward d n + n C, backward n C for the gate and n C + d n for the weights, two flops each
+                flops = steps * 2 * self.batch * over * self.m * (2 * self.d + 3 * self.C)
+                name = f"over{over}-seeds{seeds[0]}-{seeds[-1]}"
+                found.append(Unit(name, {"over": over, "seeds": seeds}, steps, flops))
+        return found
+
+    def task(self, seeds: tuple[int, ...]) -> Task:
+        """The task of every (seed, polarity), seed by seed."""
+        lanes = [seed for seed in seeds for _ in self.polarity]
+        inputs = Gaussian(self.d, self.sigma) if self.inputs == "gaussian" else Uniform(self.d, self.sigma)
+        teachers = teacher(
+            (self.d, self.m, self.C),
+            seeds=lanes,
+            polarity=[*self.polarity] * len(seeds),
+            bias=self.teacher_bias,
+            fan_out=self.fan_out,
+            inputs=inputs,
+            root=self.root,
+        )
+        return Task(
+            teachers, inputs, seeds=lanes, n_train=self.n_train, n_held_out=self.n_held_out, fresh=self.fresh,
+            root=self.root, dtype=getattr(torch, self.dtype),
+        )  # fmt: skip
+
+    def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
+        over, seeds = unit.values["over"], unit.values["seeds"]
+        task = self.task(seeds)
+        student = small_normal(
+            (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, dtype=task.dtype
+        )
+        look = Observer(task.teacher, task.held_out())
+        data = sgd(
+            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick,
+            probes=[Probe(self.looks(), lambda net: self.read(look(net)))],
+        )  # fmt: skip
+        data["strength"] = (("lane", "node"), task.teacher.W[1].data.norm(dim=-1).numpy())
+        data = data.assign_coords(
+            {dim: range(1, n + 1) for dim, n in data.sizes.items() if dim not in ("epoch", "lane")}
+        )
+        lane = {"seed": ("lane", list(task.seeds)), "polarity": ("lane", [*map(float, self.polarity)] * len(seeds))}
+        data = data.assign_coords(lane).set_index(lane=("seed", "polarity")).unstack("lane")
+        return data.assign_coords(over=over).expand_dims("over")
+
+    @abstractmethod
+    def looks(self) -> tuple[int, ...]:
+        """The epochs at which students are looked at."""
+
+    @abstractmethod
+    def read(self, seen: Observation) -> Reading:
+        """What is kept of a look."""

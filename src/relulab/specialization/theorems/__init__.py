@@ -1,0 +1,1 @@
+"""Theorems of LM, SS and S0, one file each."""

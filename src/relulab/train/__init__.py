@@ -1,0 +1,1 @@
+"""Training: SGD over many seeds and settings at once, and probes that record while it runs."""

@@ -1,0 +1,48 @@
+"""Losses against the teacher: how a target is made, its gradient at the output, and the value that is reported."""
+
+from typing import Protocol
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import log_softmax, one_hot, softmax
+
+
+class Loss(Protocol):
+    """ℓ(f, y) with y = ``targets`` of the teacher's output; ``residual_`` turns f into ∂ℓ/∂f where it stands."""
+
+    def targets(self, f_star: Tensor) -> Tensor: ...
+    def residual_(self, f: Tensor, y: Tensor) -> None: ...
+    def value(self, f: Tensor, y: Tensor) -> Tensor: ...
+
+
+class MSE:
+    """Trains on ½‖f* − f‖², summed over outputs (SS eq. 2); reports the mean over samples and outputs."""
+
+    def targets(self, f_star: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane N C"]:
+        return f_star
+
+    def residual_(self, f: Float[Tensor, "*lane N C"], y: Float[Tensor, "*lane N C"]) -> None:
+        f.sub_(y)
+
+    def value(self, f: Float[Tensor, "*lane N C"], y: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane"]:
+        return (f - y).square().mean((-2, -1))
+
+
+class CrossEntropy:
+    """−Σ_c q_c log softmax(f)_c, with q the teacher's class (its largest output) or, ``soft``, its own softmax."""
+
+    def __init__(self, soft: bool = False):
+        self.soft = soft
+
+    def targets(self, f_star: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane N C"]:
+        if self.soft:
+            return softmax(f_star, -1)
+        return one_hot(f_star.argmax(-1), f_star.shape[-1]).to(f_star.dtype)
+
+    def residual_(self, f: Float[Tensor, "*lane N C"], y: Float[Tensor, "*lane N C"]) -> None:
+        torch.softmax(f, -1, out=f)
+        f.sub_(y)
+
+    def value(self, f: Float[Tensor, "*lane N C"], y: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane"]:
+        return -(y * log_softmax(f, -1)).sum(-1).mean(-1)
