@@ -1,12 +1,13 @@
 """Input distributions. Each draws float64 points from a generator that is handed to it."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float64
 
 
+@runtime_checkable
 class Inputs(Protocol):
     """A distribution of points in R^d."""
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from relulab.lab.engines.local import run_units
 from relulab.lab.environment import cores, environment
@@ -13,6 +13,7 @@ from relulab.lab.store import Run, atomic, read_json, write_dataset, write_json
 from relulab.lab.study import Study, Unit
 
 
+@runtime_checkable
 class Progress(Protocol):
     """What a user sees while a run goes on."""
 

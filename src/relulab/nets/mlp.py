@@ -1,7 +1,7 @@
 """Fully connected (leaky) ReLU networks of any depth, many of one shape side by side."""
 
 from collections.abc import Sequence
-from typing import Self
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -38,7 +38,7 @@ class MLP(nn.Module):
         if not 0 <= slope < 1:
             raise UserError(f"slope {slope}: a leaky ReLU has a slope from 0 (plain ReLU) to below 1")
         self.widths, self.lanes, self.bias, self.slope = tuple(widths), lanes, bias, slope
-        shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        shapes = list(pairwise(widths))
         self.W = nn.ParameterList(nn.Parameter(torch.zeros(lanes, n, k, dtype=dtype)) for n, k in shapes)
         # Without biases they stay as zeros that nothing trains, so that every forward pass is the same code.
         self.b = nn.ParameterList(
@@ -66,7 +66,7 @@ class MLP(nn.Module):
     def forward(self, x: Float[Tensor, "*lane N d"]) -> Float[Tensor, "lane N C"]:
         return self.layers(x)[-1]
 
-    def lane(self, i: int) -> Self:
+    def lane(self, i: int) -> "MLP":
         """Network ``i`` as an MLP of one lane that shares memory with this one."""
         one = type(self)(self.widths, bias=self.bias, slope=self.slope, dtype=self.dtype)
         for mine, its in ((self.W, one.W), (self.b, one.b)):
@@ -86,7 +86,7 @@ class MLP(nn.Module):
         return nn.Sequential(*parts[:-1])
 
     @classmethod
-    def of(cls, *modules: nn.Module) -> Self:
+    def of(cls, *modules: nn.Module) -> "MLP":
         """Plain ``nn.Sequential`` networks (Linear, ReLU, Linear, …) of one shape as the lanes of one MLP.
 
         >>> MLP.of(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))).widths

@@ -19,7 +19,7 @@ def normalised(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
 
 
 @instrument(source="SS (9), LM section 5", ids=("SS.F5", "SS.F7", "SS.F8"))
-def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane m n"]:
+def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n"]) -> Float[Tensor, "*lane m n"]:
     r"""Normalised correlation of every teacher node with every student node.
 
     ρ_{jj'} = f̃*_jᵀ f̃_{j'}, with f̃ the activations over the samples, mean removed, norm one (SS eq. 9). A node whose

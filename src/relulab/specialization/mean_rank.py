@@ -8,7 +8,7 @@ from relulab.lab.instrument import instrument
 
 
 @instrument(source="LM section 5", ids=("LM.F8",))
-def mean_rank(rho: Float[Tensor, "*lane m n"], rho_final: Float[Tensor, "*lane m n"]) -> Float[Tensor, "*lane"]:
+def mean_rank(rho: Float[Tensor, "*lane m n"], rho_final: Float[Tensor, "*lane_ m_ n_"]) -> Float[Tensor, "*lane"]:
     r"""Mean over teacher nodes of the rank that the final winner had, 0 (first) to 1 (last).
 
     r̄ = mean_j #{j' : ρ_{jj'} > ρ_{j,w(j)}} / (n − 1), with w(j) = argmax_{j'} ρ^final_{jj'} the best student after

@@ -1,6 +1,7 @@
 """Teachers: distinct unit-norm filters, about half of the inputs active, strengths that fall as 1/j^p."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ def teacher(
     net = MLP(widths, lanes=len(seeds), slope=slope, dtype=torch.float64)
     for i, (seed, p) in enumerate(zip(seeds, np.broadcast_to(polarity, len(seeds)), strict=True)):
         rng = stream(root, Role.TEACHER, seed)
-        for l, (n, k) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+        for l, (n, k) in enumerate(pairwise(widths)):
             W = _filters(rng, n, k).T
             if l:
                 W = W / np.linalg.norm(W, axis=1, keepdims=True).clip(1e-300) if fan_out == "exact" else W

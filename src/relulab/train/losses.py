@@ -1,6 +1,6 @@
 """Losses against the teacher: how a target is made, its gradient at the output, and the value that is reported."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax, one_hot, softmax
 
 
+@runtime_checkable
 class Loss(Protocol):
     """ℓ(f, y) with y = ``targets`` of the teacher's output; ``residual_`` turns f into ∂ℓ/∂f where it stands."""
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import xarray as xr
 from torch import Tensor
 
@@ -30,7 +29,7 @@ class Recorder:
     def look(self, net: MLP, epoch: int) -> None:
         for probe in self.due[epoch]:
             variables = {
-                name: (("epoch", *dims), np.array(values.detach().cpu())[None])
+                name: (("epoch", *dims), values.detach().cpu().numpy()[None].copy())
                 for name, (dims, values) in probe.measure(net).items()
             }
             self.kept.append(xr.Dataset(variables, coords={"epoch": [epoch]}))

@@ -49,7 +49,8 @@ def show(
     elif isinstance(thing, Theorem):
         document = {
             "theorem": thing.id, "title": thing.title, "source": thing.source, "statement": thing.statement,
-            "demonstrations": {d.name: d.expected.name for d in thing.demonstrations}, "run": f"relulab check {thing.id}",
+            "demonstrations": {d.name: d.expected.name for d in thing.demonstrations},
+            "run": f"relulab check {thing.id}",
         }  # fmt: skip
     else:
         document = {

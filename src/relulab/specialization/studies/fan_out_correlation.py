@@ -7,11 +7,11 @@ import xarray as xr
 from matplotlib.figure import Figure
 from pydantic import PositiveFloat, PositiveInt
 
-from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.correlation import rho_mean
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import TwoLayer
+from relulab.specialization.studies.two_layer import Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -63,38 +63,59 @@ class FanOutCorrelation(TwoLayer):
             ax.set_xlabel("best correlation with a teacher")
         return {"fan-out": figure}
 
-    def claims(self, result: xr.Dataset) -> list[Claim]:
+    def statements(self, result: xr.Dataset) -> list[Statement]:
         last = result.sel(epoch=self.epochs)
         wide = last.sel(over=last.over > 1)
-        low, high = min(self.over), max(self.over)
         rank = xr.apply_ufunc(
             _rank_of_present, wide.specialised, wide.fan_out, input_core_dims=[["student"], ["student"]]
-        ).mean(("over", "polarity"))
-        follows = wide.specialised > self.threshold
-        strays = wide.specialised <= self.threshold
+        )
+        follows, strays = wide.specialised > self.threshold, wide.specialised <= self.threshold
         mean, top = (
             np.log10(getattr(wide.fan_out.where(strays), kind)("student"))
             - np.log10(getattr(wide.fan_out.where(follows), kind)("student"))
             for kind in ("mean", "max")
         )
-        # Students that all follow, or none of them, have nothing to compare; the others of the seed speak.
-        mean, top = (x.mean(("over", "polarity"), skipna=True) for x in (mean, top))
         rho = last.rho_mean
         harder = rank_correlation(rho.polarity.values, rho.mean("over").transpose("seed", "polarity").values)
+        low, high = min(self.over), max(self.over)
         drop = rho.sel(polarity=min(self.polarity)) - rho.sel(polarity=max(self.polarity))
         un = f"students below ρ = {self.threshold:g}"
+        # A network whose students all follow, or none of them, has nothing to compare: the others of the seed speak.
+        rank, mean, top = (x.mean(("over", "polarity"), skipna=True).values for x in (rank, mean, top))
         return [
-            claim("SS.F5.follow", "In over-realised networks fan-out grows with specialisation: rank correlation of best "
-                  "correlation and ‖v_k‖ over the students of a network", rank.values, ">", 0),
-            claim("SS.F5.small", f"Un-specialised students have small fan-out: log₁₀ mean ‖v_k‖ of {un} less of those "
-                  "above, over-realised networks", mean.values, "<", 0),
-            claim("SS.F5.corner", f"No un-specialised student has a large one: log₁₀ largest ‖v_k‖ of {un} less of those above, "
-                  "over-realised networks", top.values, "<", 0),
-            claim("SS.F5.polarised-harder", "Higher p makes reconstruction harder: rank correlation of p with ρ_mean",
-                  harder, "<", 0),
-            claim("SS.F5.width-helps", "Polarity hurts most without over-realisation: fall of ρ_mean from the smallest to the "
-                  f"largest p at {low}× less at {high}×", (drop.sel(over=low) - drop.sel(over=high)).values, ">", 0),
-        ]  # fmt: skip
+            Statement(
+                "SS.F5.follow",
+                "In over-realised networks fan-out grows with specialisation: rank correlation of best correlation and "
+                "‖v_k‖ over the students of a network",
+                rank,
+            ),
+            Statement(
+                "SS.F5.small",
+                f"Un-specialised students have small fan-out: log₁₀ mean ‖v_k‖ of {un} less of those above, "
+                "over-realised networks",
+                mean,
+                "<",
+            ),
+            Statement(
+                "SS.F5.corner",
+                f"No un-specialised student has a large one: log₁₀ largest ‖v_k‖ of {un} less of those above, "
+                "over-realised networks",
+                top,
+                "<",
+            ),
+            Statement(
+                "SS.F5.polarised-harder",
+                "Higher p makes reconstruction harder: rank correlation of p with ρ_mean",
+                harder,
+                "<",
+            ),
+            Statement(
+                "SS.F5.width-helps",
+                "Polarity hurts most without over-realisation: fall of ρ_mean from the smallest to the largest p at "
+                f"{low}× less at {high}×",
+                (drop.sel(over=low) - drop.sel(over=high)).values,
+            ),
+        ]
 
 
 def _rank_of_present(a: np.ndarray, b: np.ndarray) -> np.ndarray:

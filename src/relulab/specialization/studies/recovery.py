@@ -7,10 +7,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 from pydantic import PositiveFloat, PositiveInt
 
-from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import WIDTHS, legend, panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import TwoLayer
+from relulab.specialization.studies.two_layer import Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -38,7 +38,7 @@ class Recovery(TwoLayer):
 
     def looks(self) -> tuple[int, ...]:
         """Ever further apart: a look costs about a quarter of an epoch of 1,000 steps."""
-        spread = np.geomspace(1, self.epochs, 3 + self.epochs // 10).round().astype(int).tolist()
+        spread = np.geomspace(1, self.epochs, 2 + self.epochs // 10).round().astype(int).tolist()
         return tuple(sorted({0, min(self.early, self.epochs), *spread}))
 
     def read(self, seen: Observation) -> Reading:
@@ -76,39 +76,64 @@ class Recovery(TwoLayer):
         legend(figure, axes[0, 0])
         return figure
 
-    def claims(self, result: xr.Dataset) -> list[Claim]:
-        polar = result.sel(polarity=result.polarity > 0)
-        early = polar.sel(epoch=min(self.early, self.epochs))
-        order = ("seed", "over", "polarity", "node")
-        first = rank_correlation(*(early[name].transpose(*order).values for name in ("strength", "best")))
-        got = (result.best > self.threshold).where(result.best.notnull()).sel(epoch=self.epochs)
-        weak = got.sel(node=got.node > self.m / 2).mean(("node", "polarity"))
+    def statements(self, result: xr.Dataset) -> list[Statement]:
+        early, end = min(self.early, self.epochs), f"after {self.epochs} epochs"
         low, high = min(self.over), max(self.over)
-        short = got.mean(("node", "polarity")).reindex(over=[1, 5])
+        polar = result.sel(polarity=result.polarity > 0)
+        order = ("seed", "over", "polarity", "node")
+        then = polar.sel(epoch=early)
+        first = rank_correlation(*(then[name].transpose(*order).values for name in ("strength", "best")))
+        got = (result.best > self.threshold).sel(epoch=self.epochs)
         harder = rank_correlation(result.polarity.values, got.mean(("node", "over")).transpose("seed", ...).values)
+        weak = got.sel(node=got.node > self.m / 2).mean(("node", "polarity"))
+        share = got.mean(("node", "polarity")).reindex(over=[1, 5])
         gap = np.log10(result.loss).sel(epoch=self.epochs)
         gap = gap.sel(over=low) - gap.sel(over=high)
-        least, most = polar.polarity.min(), polar.polarity.max()
-        end = f"after {self.epochs} epochs"
+        least, most = polar.polarity.values.min(), polar.polarity.values.max()
         return [
-            claim("SS.F7.strong-first", "Strong nodes are recovered first: rank correlation, over the nodes of a teacher "
-                  f"with p > 0, of strength ‖v*_j‖ with best correlation after {min(self.early, self.epochs)} epochs",
-                  first.reshape(self.seeds, -1).mean(1), ">", 0),
-            claim("SS.F7.polarised-harder", "Polarised teachers are harder: rank correlation of p with the share of "
-                  f"nodes recovered {end}", harder, "<", 0),
-            claim("SS.F7.width-weak", f"More width recovers more of the weak half of the nodes: share at {high}× less "
-                  f"share at {low}×, {end}", (weak.sel(over=high) - weak.sel(over=low)).values, ">", 0),
-            claim("SS.F7.short-of-5x", f"1× students stay short of 5×: share of nodes recovered by 5× less by 1×, {end}",
-                  (short.sel(over=5) - short.sel(over=1)).values, ">", 0),
-            claim("SS.F7.stuck", f"1× students, wide enough to fit the teacher, leave nodes out: share recovered {end}",
-                  short.sel(over=1).values, "<", 1),
-            claim("S0.F11.width-loss", f"Width lowers the evaluation loss at the largest p: log₁₀ loss of {low}× less of "
-                  f"{high}×, {end}", gap.sel(polarity=most).values, ">", 0),
-            claim("S0.F11.polarity-gap", f"Width does more for the loss of polarised teachers: log₁₀ loss of {low}× less of {high}×, at p = {most:g} less at "
-                  f"p = {least:g}", (gap.sel(polarity=most) - gap.sel(polarity=least)).values, ">", 0,
-                  "With hardly any polarity a 1× student that covers every node converges exponentially, far below "
-                  "wider ones, and one that misses a node stalls: the spread is between these two kinds of seeds."),
-        ]  # fmt: skip
+            Statement(
+                "SS.F7.strong-first",
+                "Strong nodes are recovered first: rank correlation, over the nodes of a teacher with p > 0, of "
+                f"strength ‖v*_j‖ with best correlation after {early} epochs",
+                first.reshape(self.seeds, -1).mean(1),
+            ),
+            Statement(
+                "SS.F7.polarised-harder",
+                f"Polarised teachers are harder: rank correlation of p with the share of nodes recovered {end}",
+                harder,
+                "<",
+            ),
+            Statement(
+                "SS.F7.width-weak",
+                f"More width recovers more of the weak half of the nodes: share at {high}× less at {low}×, {end}",
+                (weak.sel(over=high) - weak.sel(over=low)).values,
+            ),
+            Statement(
+                "SS.F7.short-of-5x",
+                f"1× students stay short of 5×: share of nodes recovered by 5× less by 1×, {end}",
+                (share.sel(over=5) - share.sel(over=1)).values,
+            ),
+            Statement(
+                "SS.F7.stuck",
+                f"1× students, wide enough to fit the teacher, leave nodes out: share recovered {end}",
+                share.sel(over=1).values,
+                "<",
+                1,
+            ),
+            Statement(
+                "S0.F11.width-loss",
+                f"Width lowers the evaluation loss at the largest p: log₁₀ loss of {low}× less of {high}×, {end}",
+                gap.sel(polarity=most).values,
+            ),
+            Statement(
+                "S0.F11.polarity-gap",
+                f"Width does more for the loss of polarised teachers: log₁₀ loss of {low}× less of {high}× at "
+                f"p = {most:g}, less the same at p = {least:g}, {end}",
+                (gap.sel(polarity=most) - gap.sel(polarity=least)).values,
+                note="With hardly any polarity a 1× student that covers every node converges exponentially, far below "
+                "wider ones, and one that misses a node stalls: the spread is between these two kinds of seeds.",
+            ),
+        ]
 
 
 STUDY = Recovery

@@ -1,4 +1,4 @@
-"""SS figure 8 with S0 figures 6 and 7: in what order teacher nodes are recovered, and students that change their mind."""
+"""SS figure 8 with S0 figures 6 and 7: in what order teacher nodes are recovered, and students that shift focus."""
 
 from typing import Annotated, ClassVar
 
@@ -8,10 +8,10 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import Some, TwoLayer
+from relulab.specialization.studies.two_layer import Some, Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -116,30 +116,44 @@ class RecoveryOrder(TwoLayer):
         above = result.best > self.threshold
         return above.idxmax("epoch").where(above.any("epoch"), self.epochs + 1)
 
-    def claims(self, result: xr.Dataset) -> list[Claim]:
+    def statements(self, result: xr.Dataset) -> list[Statement]:
         order = ("seed", "over", "polarity", "node")
-        when, strength = (x.transpose(*order).values for x in (self.recovered_at(result), result.strength))
-        follows = rank_correlation(-strength, when).reshape(self.seeds, -1)
+        when = self.recovered_at(result).transpose(*order)
+        follows = when.isel(node=0).copy(data=rank_correlation(-result.strength.transpose(*order).values, when.values))
         quarter = max(1, self.m // 4)
-        wait = when[..., -quarter:].mean((1, 2, 3)) - when[..., :quarter].mean((1, 2, 3))
-        favourite = result.favourite.transpose("seed", "over", "polarity", "student", "epoch")
-        moved = favourite.sel(epoch=self.epochs) - favourite.sel(epoch=min(self.early, self.epochs))
-        weaker, stronger = (
-            x.where(moved.notnull()).mean(("over", "polarity", "student")) for x in (moved > 0, moved < 0)
-        )
-        last = result.followers.sel(epoch=self.epochs).mean(("over", "polarity"))
-        crowd = last.isel(node=slice(quarter)).mean("node") - last.isel(node=slice(-quarter, None)).mean("node")
-        end = f"epoch {self.epochs}"
+        strong, weak = slice(quarter), slice(-quarter, None)
+        wait = when.isel(node=weak).mean(order[1:]) - when.isel(node=strong).mean(order[1:])
+        last, early = self.epochs, min(self.early, self.epochs)
+        moved = result.favourite.sel(epoch=last) - result.favourite.sel(epoch=early)
+        shift = np.sign(moved).mean(("over", "polarity", "student"))
+        followers = result.followers.sel(epoch=last).mean(("over", "polarity"))
+        crowd = followers.isel(node=strong).mean("node") - followers.isel(node=weak).mean("node")
         return [
-            claim("SS.F8.order", "The order of recovery follows strength: rank correlation, over the nodes of a teacher, of "
-                  "weakness 1/‖v*_j‖ with the epoch of recovery", np.nanmean(follows, 1), ">", 0),
-            claim("S0.F7.wait", f"Weak nodes take long: epoch of recovery of the {quarter} weakest nodes less of the "
-                  f"{quarter} strongest, those never recovered counted as {self.epochs + 1}", wait, ">", 0),
-            claim("S0.F6.shift", "Students shift from strong to weak nodes: share whose best teacher node is weaker at "
-                  f"{end} than at epoch {self.early}, less share whose is stronger", (weaker - stronger).values, ">", 0),
-            claim("S0.F6.crowd", f"Strong nodes are covered by several students: followers (ρ > {self.threshold:g}) of the "
-                  f"{quarter} strongest nodes less of the {quarter} weakest, at {end}", crowd.values, ">", 0),
-        ]  # fmt: skip
+            Statement(
+                "SS.F8.order",
+                "The order of recovery follows strength: rank correlation, over the nodes of a teacher, of weakness "
+                "1/‖v*_j‖ with the epoch of recovery",
+                follows.mean(("over", "polarity"), skipna=True).values,
+            ),
+            Statement(
+                "S0.F7.wait",
+                f"Weak nodes take long: epoch of recovery of the {quarter} weakest nodes less of the {quarter} "
+                f"strongest, those never recovered counted as {last + 1}",
+                wait.values,
+            ),
+            Statement(
+                "S0.F6.shift",
+                f"Students shift from strong to weak nodes: share whose best teacher node is weaker at epoch {last} "
+                f"than at epoch {early}, less share whose is stronger",
+                shift.values,
+            ),
+            Statement(
+                "S0.F6.crowd",
+                f"Strong nodes are covered by several students: followers (ρ > {self.threshold:g}) of the {quarter} "
+                f"strongest nodes less of the {quarter} weakest, at epoch {last}",
+                crowd.values,
+            ),
+        ]
 
 
 STUDY = RecoveryOrder

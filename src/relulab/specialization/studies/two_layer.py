@@ -1,8 +1,9 @@
-"""What the two-layer studies share: teachers of falling strength, over-realised students, seeds and polarities as lanes."""
+"""What the two-layer studies share: teachers, over-realised students, seeds × polarities as lanes."""
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
+import numpy as np
 import torch
 import xarray as xr
 from annotated_types import Ge, Len
@@ -10,6 +11,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from relulab.data.inputs import Gaussian, Uniform
 from relulab.data.task import Task
+from relulab.lab.claim import Claim, claim
 from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.specialization.observation import Observation, Observer
@@ -18,6 +20,17 @@ from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
 Some = Len(min_length=1)
+
+
+class Statement(NamedTuple):
+    """What becomes a claim: a value a seed, and on which side of the bound they should lie."""
+
+    id: str
+    says: str
+    values: np.ndarray
+    relation: Literal[">", "<"] = ">"
+    bound: float = 0
+    note: str = ""
 
 
 class TwoLayer(Study):
@@ -97,6 +110,19 @@ class TwoLayer(Study):
         lane = {"seed": ("lane", list(task.seeds)), "polarity": ("lane", [*map(float, self.polarity)] * len(seeds))}
         data = data.assign_coords(lane).set_index(lane=("seed", "polarity")).unstack("lane")
         return data.assign_coords(over=over).expand_dims("over")
+
+    def claims(self, result: xr.Dataset) -> list[Claim]:
+        """A seed with a network that diverged has no value: its correlations would pass for un-specialised students."""
+        lost = ~np.isfinite(result.loss).all(("over", "polarity", "epoch")).values
+        diverged = f"Training diverged in {lost.sum()} of {self.seeds} seeds: lower lr or sigma." if lost.any() else ""
+        return [
+            claim(*s._replace(values=np.where(lost, np.nan, s.values), note=f"{s.note} {diverged}".strip()))
+            for s in self.statements(result)
+        ]
+
+    @abstractmethod
+    def statements(self, result: xr.Dataset) -> list[Statement]:
+        """What the paper says of this figure, in numbers."""
 
     @abstractmethod
     def looks(self) -> tuple[int, ...]:

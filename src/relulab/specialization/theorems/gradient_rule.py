@@ -117,7 +117,7 @@ def _case(depths: tuple[int, int], slope: float = 0.0, gated: bool = True) -> Fi
 THEOREM = Theorem(
     id="SS.L1",
     title="Recursive gradient rule",
-    statement="At every point and in every layer l, the back-propagated gradient is g_l = D_l [A_l f*_l − B_l f_l] with "
+    statement="At every point and in every layer l, the back-propagated gradient is g_l = D_l [A_l f*_l − B_l f_l], "
     "A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l: the teacher's layer l teaches the student's layer l.",
     source="SS lemma 1, eq. 5",
     check=gradient_rule,

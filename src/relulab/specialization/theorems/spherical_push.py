@@ -25,7 +25,7 @@ SIGMAS = 4.0  # standard errors that count as agreement
 
 
 def spherical_push(
-    w: Float[Tensor, " d"], w_star: Float[Tensor, " d"], x: Float[Tensor, "N d"], *, as_printed: bool = False
+    w: Float[Tensor, " d"], w_star: Float[Tensor, " d_"], x: Float[Tensor, "N d__"], *, as_printed: bool = False
 ) -> Finding:
     """Compares the closed form with the mean over the sample x, within 4 standard errors.
 
@@ -82,8 +82,8 @@ def _case(inputs: Inputs, n: int = 200_000, **options) -> Finding:
 THEOREM = Theorem(
     id="S0.T6",
     title="A teacher node's push under spherical inputs",
-    statement="For spherically symmetric inputs, E[x z f*] = (E‖x‖²/d) / 2π · [(π − θ) w* + ‖w*‖ sin θ w/‖w‖]: the push on "
-    "a student node lies between its own weights w and the teacher's w*.",
+    statement="For spherical inputs, E[x z f*] = (E‖x‖²/d) / 2π · [(π − θ) w* + ‖w*‖ sin θ w/‖w‖]: the push "
+    "on a student node lies between its own weights w and the teacher's w*.",
     source="S0 theorem 6, section 8.14",
     check=spherical_push,
     demonstrations=(

@@ -1,0 +1,28 @@
+# Everything a newcomer needs: `make reproduce`, `make test`. The environment lies in .venv.
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: setup reproduce test benchmark clean
+.DELETE_ON_ERROR:
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "relulab needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+reproduce: setup
+	$(BIN)/relulab reproduce
+
+test: setup
+	$(BIN)/ruff check --quiet src tests benchmarks
+	$(BIN)/ruff format --quiet --check src tests benchmarks
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+benchmark: setup
+	$(BIN)/python benchmarks/training.py
+
+clean:
+	rm -rf .venv report

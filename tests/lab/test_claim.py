@@ -1,0 +1,55 @@
+"""Claims: intervals that cover, and verdicts that need the whole interval."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from relulab.lab.claim import claim, rank_correlation
+
+
+@pytest.mark.parametrize("relation, bound, verdict", [
+    (">", 0.0, "HOLDS"), (">", 1.0, "INCONCLUSIVE"), (">", 2.0, "REFUTED"),
+    ("<", 2.0, "HOLDS"), ("<", 1.0, "INCONCLUSIVE"), ("<", 0.0, "REFUTED"),
+])  # fmt: skip
+def test_the_whole_interval_decides(relation, bound, verdict):
+    c = claim("X", "mean 1", [0.8, 0.9, 1.0, 1.1, 1.2], relation, bound)
+    assert c.verdict.name == verdict and c.low < c.measured < c.high
+
+
+def test_interval_is_students():
+    values = [0.2, 0.5, 0.1, 0.9, 0.4, 0.6]
+    low, high = stats.t.interval(0.95, 5, np.mean(values), stats.sem(values))
+    c = claim("X", "s", values, ">", 0)
+    assert (c.low, c.high) == pytest.approx((low, high))
+
+
+def test_interval_covers_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    covered = [c.low < 0 < c.high for c in (claim("X", "s", rng.normal(size=8), ">", 0) for _ in range(2000))]
+    assert abs(np.mean(covered) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 2000)
+
+
+@pytest.mark.parametrize("values", [[1.0] * 4, [1.0, 1.1, 0.9, np.nan, 1.0, 1.0], [1.0]])
+def test_few_or_missing_seeds_give_no_verdict(values):
+    c = claim("X", "s", values, ">", 0)
+    assert c.verdict.name == "INCONCLUSIVE" and ("seeds" in c.note)
+
+
+def test_a_tie_with_the_bound_is_no_refutation():
+    assert claim("X", "s", [0.0] * 6, ">", 0).verdict.name == "INCONCLUSIVE"
+
+
+def test_a_document_has_no_nan():
+    assert claim("X", "s", [np.nan] * 6, ">", 0).to_dict()["measured"] is None
+
+
+def test_rank_correlation_is_spearmans():
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 5, (2, 7, 12)).astype(float)
+    expected = [stats.spearmanr(x, y).statistic for x, y in zip(a, b, strict=True)]
+    assert rank_correlation(a, b) == pytest.approx(expected)
+
+
+def test_rank_correlation_of_a_constant_or_of_nan_is_undefined():
+    assert np.isnan(rank_correlation(np.ones(4), np.arange(4.0)))
+    assert np.isnan(rank_correlation(np.array([1.0, np.nan, 2.0]), np.arange(3.0)))

@@ -1,0 +1,145 @@
+"""The command line as a user meets it: in processes of its own."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from relulab import Verdict
+from relulab.lab.catalogue import theorems
+from relulab.lab.cli import main
+
+RELULAB = [sys.executable, "-c", "from relulab.lab.cli import main; main()"]
+
+
+def relulab(*words: str, cwd=None, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*RELULAB, *words], capture_output=True, text=True, cwd=cwd, timeout=120, **options)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """The command line in this process, in an empty folder: gives exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["relulab", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+def test_help_does_not_import_torch():
+    code = (
+        "import sys\nfrom relulab.lab.cli import main\nsys.argv = ['relulab', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+    )
+    heavy = "print([m for m in ('torch', 'xarray', 'matplotlib', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code + heavy], capture_output=True, text=True)
+    assert "reproduce" in done.stdout and done.stdout.strip().endswith("[]"), done.stderr
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["run", "SS.F77"], "did you mean 'SS.F7'?"),
+    (["run", "SS.F7", "--set", "epoch=3"], "did you mean 'epochs'?"),
+    (["run", "SS.F7", "--set", "over=-3"], "greater than 0"),
+    (["run", "SS.F7", "--set", "seeds=many"], "valid integer"),
+    (["check", "SS.L11"], "did you mean 'SS.L1'?"),
+    (["show", "recovry"], "did you mean 'recovery'?"),
+    (["report"], "run one first"),
+])  # fmt: skip
+def test_mistakes_end_with_2_before_anything_runs(words, sentence, here, tmp_path):
+    code, out, err = here(*words)
+    assert code == 2 and sentence in err and not out
+    assert err.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_a_mistake_in_a_process_of_its_own(tmp_path):
+    done = relulab("run", "SS.F7", "--set", "epoch=3", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr == "relulab: recovery has no field 'epoch': did you mean 'epochs'?\n"
+
+
+def test_a_fault_of_ours_ends_with_3_and_asks_for_a_report(here, monkeypatch):
+    monkeypatch.setattr("relulab.lab.catalogue.listing", lambda: 1 / 0)
+    code, _, err = here("list")
+    assert code == 3 and "our fault" in err and "Traceback" not in err
+
+
+def test_run_then_again_then_report(here, tmp_path):
+    words = ["run", "SS.F8", "--preset", "smoke", "--set", "steps=10", "--json"]
+    code, out, err = here(*words)
+    document = json.loads(out)
+    assert code == 0 and not err
+    assert document["study"] == "recovery-order" and document["preset"] == "smoke" and document["seed_steps"] == 60
+    assert all(set(c) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"} for c in document["claims"])
+    assert json.loads(here(*words)[1]) == document
+    report = json.loads(here("report", "--json")[1])
+    assert (tmp_path / report["report"]).exists()
+
+
+def test_a_refuted_claim_ends_with_1(here, tmp_path):
+    words = ["run", "SS.F8", "--preset", "smoke", "--set", "steps=10", "--json"]
+    path = tmp_path / json.loads(here(*words)[1])["run"] / "claims.json"
+    claims = json.loads(path.read_text())
+    path.write_text(json.dumps([{**claims[0], "verdict": "REFUTED"}]))
+    assert here(*words)[0] == 1
+
+
+def test_check_prints_the_contract_and_exits_0(here):
+    code, out, _ = here("check", "SS.L1", "--json")
+    document = json.loads(out)
+    assert code == 0 and document["theorem"] == "SS.L1"
+    keys = {"says", "measured", "relation", "bound", "error", "holds"}
+    for d in document["demonstrations"]:
+        assert d["verdict"] == d["expected"]
+        assert all(set(c) >= keys for part in ("conditions", "conclusion") for c in d[part])
+    assert {d["verdict"] for d in document["demonstrations"]} == {"HOLDS", "NOT_APPLICABLE", "REFUTED"}
+
+
+def test_check_exits_1_when_a_demonstration_comes_out_otherwise(here, monkeypatch):
+    theorem = theorems()["SS.L1"]
+    wrong = dataclasses.replace(theorem.demonstrations[0], expected=Verdict.REFUTED)
+    demonstrations = (wrong, *theorem.demonstrations[1:])
+    monkeypatch.setitem(theorems(), "SS.L1", dataclasses.replace(theorem, demonstrations=demonstrations))
+    assert here("check", "SS.L1")[0] == 1
+
+
+def test_list_env_and_show_print_one_document(here):
+    rows = json.loads(here("list", "--json")[1])
+    assert {"study", "theorem", "instrument"} == {row["kind"] for row in rows}
+    assert all({"name", "ids", "title", "presets"} <= set(row) for row in rows)
+    assert json.loads(here("env", "--json")[1])["packages"]["torch"]
+    assert json.loads(here("show", "SS.F7", "--json")[1])["fields"]["sigma"] == 1.5
+
+
+@pytest.mark.parametrize("words", [["list"], ["env"], ["show", "SS.F7"], ["show", "SS.L1"], ["show", "mean_rank"]])
+def test_the_same_for_people(words, here):
+    code, out, err = here(*words)
+    assert code == 0 and len(out.splitlines()) > 4 and not err
+
+
+def test_reproduce_ends_with_a_report(tmp_path):
+    done = relulab("reproduce", "--preset", "smoke", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report" / "index.html").exists() and "report/index.html" in done.stdout
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_continues(tmp_path):
+    words = ["run", "SS.F7", "--preset", "smoke", "--set", "steps=4000", "--set", "seeds=20"]
+    process = subprocess.Popen([*RELULAB, *words], cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True)
+    units = tmp_path / "runs"
+    until = time.monotonic() + 60
+    while not list(units.rglob("units/over*.nc")) and time.monotonic() < until:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert b"the same command continues" in said and b"Traceback" not in said
+    done = relulab(*words, "--set", "epochs=2", "--json", cwd=tmp_path)
+    assert done.returncode in (0, 1) and json.loads(done.stdout)["study"] == "recovery"

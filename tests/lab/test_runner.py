@@ -1,0 +1,97 @@
+"""Runs: the same bits in one process, in the pool and resumed; nothing half-written."""
+
+import json
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from relulab import find_study, run_study
+from relulab.lab.runner import Silent
+from relulab.lab.store import Run, atomic, read_dataset, write_dataset
+
+SMALL = {"seeds": 5, "steps": 20, "over": [1, 4]}
+
+
+@pytest.fixture
+def study():
+    return find_study("SS.F7").configured("smoke", SMALL)
+
+
+def result(summary: dict) -> xr.Dataset:
+    return read_dataset(Path(summary["run"]) / "result.nc")
+
+
+def test_one_process_pool_and_resumed_give_the_same_bits(study, tmp_path):
+    alone = run_study(study, preset="smoke", runs=tmp_path / "alone", workers=1)
+    pool = run_study(study, preset="smoke", runs=tmp_path / "pool", workers=2)
+
+    class Stop(Silent):
+        def unit(self, unit, seconds):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, preset="smoke", runs=tmp_path / "again", workers=1, progress=Stop())
+    run = Run.of(study, "smoke", tmp_path / "again")
+    assert run.status["state"] == "interrupted" and run.status["done"] == 1 and not run.finished
+    kept = [p.stat().st_mtime_ns for p in (run.path / "units").iterdir()]
+    resumed = run_study(study, preset="smoke", runs=tmp_path / "again", workers=1)
+    assert kept[0] in [p.stat().st_mtime_ns for p in (run.path / "units").iterdir()], "a finished unit was made again"
+
+    assert result(alone).equals(result(pool)) and result(alone).equals(result(resumed))
+    assert alone["claims"] == pool["claims"] == resumed["claims"]
+
+
+def test_a_finished_run_answers_without_working(study, tmp_path, monkeypatch):
+    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    monkeypatch.setattr("relulab.lab.runner.run_units", lambda *_: pytest.fail("it ran again"))
+    assert run_study(study, preset="smoke", runs=tmp_path, workers=1) == first
+
+
+def test_an_unreadable_unit_is_made_again(study, tmp_path):
+    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    run = Run.of(study, "smoke", tmp_path)
+    unit = study.units()[0]
+    run.unit(unit).write_bytes(b"no netCDF")
+    (run.path / "status.json").unlink()
+    assert not run.has(unit)
+    assert result(run_study(study, preset="smoke", runs=tmp_path, workers=1)).equals(result(first))
+
+
+def test_the_folder_tells_the_whole_story(study, tmp_path):
+    summary = run_study(study, preset="smoke", changes=SMALL, runs=tmp_path, workers=1)
+    path = Path(summary["run"])
+    assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims"}
+    assert set(summary["claims"][0]) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"}
+    about = json.loads((path / "config.json").read_text())
+    assert about["config"] == study.model_dump(mode="json") and about["changes"]["steps"] == 20
+    assert {p.suffix for p in (path / "figures").iterdir()} == {".svg", ".png", ".pdf"}
+    assert len((path / "log.jsonl").read_text().splitlines()) == len(study.units())
+    assert json.loads((path / "env.json").read_text())["packages"]["torch"].startswith("2.13")
+    assert not list(path.rglob("*.part*"))
+
+
+def test_a_failure_leaves_what_is_done_and_says_so(study, tmp_path, monkeypatch):
+    def fails(self, unit, tick):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(type(study), "measure", fails)
+    with pytest.raises(RuntimeError, match="out of luck"):
+        run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    assert Run.of(study, "smoke", tmp_path).status["state"] == "failed"
+
+
+def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path):
+    path = tmp_path / "a.nc"
+    write_dataset(path, xr.Dataset({"x": ("i", [1.0])}))
+    with pytest.raises(RuntimeError), atomic(path) as part:
+        part.write_text("half")
+        raise RuntimeError
+    assert read_dataset(path).x.values.tolist() == [1.0] and list(tmp_path.iterdir()) == [path]
+
+
+def test_diverged_seeds_give_no_verdict(tmp_path):
+    study = find_study("SS.F7").configured("smoke", {**SMALL, "lr": 50})
+    claims = run_study(study, preset="smoke", runs=tmp_path, workers=1)["claims"]
+    assert {c["verdict"] for c in claims} == {"INCONCLUSIVE"}
+    assert all("diverged in 5 of 5 seeds" in c["note"] for c in claims)

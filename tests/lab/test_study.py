@@ -1,0 +1,97 @@
+"""Studies as configurations: presets, mistakes in one sentence, names of runs."""
+
+import pytest
+
+from relulab import UserError, find_study
+from relulab.lab.catalogue import find, listing, studies
+from relulab.lab.settings import changes, parse
+from relulab.lab.study import Study
+
+
+@pytest.mark.parametrize("preset, given, sentence", [
+    ("quick", {"epoch": 3}, "has no field 'epoch': did you mean 'epochs'"),
+    ("quick", {"over": [1, -5]}, "over.1 = -5 was given; it should be greater than 0"),
+    ("quick", {"lr": "fast"}, "lr = 'fast' was given; it should be a valid number"),
+    ("quick", {"seeds": 2.5}, "seeds = 2.5 was given; it should be a valid integer"),
+    ("quick", {"teacher_bias": "mediam"}, "it should be a valid number or 'median'"),
+    ("quick", {"over": []}, "at least 1 item"),
+    ("quik", {}, "no preset 'quik': did you mean 'quick'"),
+])  # fmt: skip
+def test_mistakes_are_one_sentence_that_names_the_right_thing(preset, given, sentence):
+    with pytest.raises(UserError) as error:
+        find_study("SS.F7").configured(preset, given)
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_unknown_ids_name_the_nearest():
+    with pytest.raises(UserError, match=r"no study 'SS\.F77': did you mean 'SS\.F7'"):
+        find_study("SS.F77")
+    with pytest.raises(UserError, match="did you mean 'recovery'"):
+        find("recovry")
+
+
+def test_names_and_ids_lead_to_the_same_study():
+    assert find_study("s0.f11") is find_study("SS.F7") is find_study("recovery")
+
+
+@pytest.mark.parametrize("study", studies().values(), ids=lambda s: s.name)
+def test_presets_change_sizes_only_and_paper_is_the_default(study: type[Study]):
+    fields = {"d", "C", "m", "over", "polarity", "seeds", "epochs", "steps", "n_train", "n_held_out"}
+    assert set(study.presets) == {"smoke", "quick"}
+    assert all(set(preset) <= fields for preset in study.presets.values())
+    assert study.configured("paper") == study()
+
+
+def test_a_runs_name_stands_for_every_field_and_the_version(monkeypatch):
+    study = find_study("SS.F7")
+    one = study.configured("smoke")
+    assert one.hash == study.configured("smoke").hash
+    assert one.hash != study.configured("smoke", {"root": 1}).hash
+    before = one.hash
+    monkeypatch.setattr(study, "version", study.version + 1)
+    assert one.hash != before
+
+
+def test_units_cover_every_seed_and_width_once():
+    study = find_study("SS.F7").configured("paper")
+    pairs = [(u.values["over"], seed) for u in study.units() for seed in u.values["seeds"]]
+    assert sorted(pairs) == [(over, seed) for over in study.over for seed in range(32)]
+    assert sum(u.seed_steps for u in study.units()) == 4 * 6 * 32 * 100 * 1000
+
+
+def test_ten_workers_are_kept_busy_by_quick():
+    units = find_study("SS.F7").configured("quick").units()
+    assert len(units) >= 10
+
+
+def test_file_then_words_the_later_wins(tmp_path):
+    study = find_study("SS.F7")
+    path = tmp_path / "mine.toml"
+    path.write_text('seeds = 3\nover = [2]\nteacher_bias = "median"\n')
+    found = changes(study, path, ["seeds=4", "polarity=1"])
+    assert found == {"seeds": 4, "over": [2], "teacher_bias": "median", "polarity": [1]}
+    assert study.configured("smoke", found).polarity == (1.0,)
+
+
+@pytest.mark.parametrize("name, text", [("a.json", "{"), ("a.toml", "= 3"), ("a.json", "[1]")])
+def test_a_broken_file_is_said(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match="--config"):
+        changes(find_study("SS.F7"), tmp_path / name, [])
+
+
+def test_a_missing_file_and_a_word_without_value_are_said(tmp_path):
+    with pytest.raises(UserError, match="No such file"):
+        changes(find_study("SS.F7"), tmp_path / "none.json", [])
+    with pytest.raises(UserError, match="field=value"):
+        changes(find_study("SS.F7"), None, ["seeds"])
+
+
+def test_values_are_read_as_json_lists_or_text():
+    assert parse("true") is True and parse("1,2.5") == [1, 2.5] and parse("[1]") == [1] and parse("a b") == "a b"
+
+
+def test_the_listing_has_everything_with_ids():
+    rows = {row["name"]: row for row in listing()}
+    assert rows["recovery"]["ids"] == ["SS.F7", "S0.F11"] and rows["recovery"]["presets"] == ["smoke", "quick", "paper"]
+    assert rows["gradient-rule"]["ids"] == ["SS.L1"] and rows["correlation"]["kind"] == "instrument"

@@ -1,0 +1,38 @@
+"""Hooks see what each ReLU of a user's module puts out, and leave no trace."""
+
+import pytest
+import torch
+from torch import nn
+
+from relulab import UserError, hidden, torch_default
+
+
+def test_an_mlp_and_its_plain_module_show_the_same():
+    net = torch_default((3, 4, 5, 2), seeds=[0])
+    x = torch.randn(6, 3)
+    for ours, theirs in zip(hidden(net, x).values(), hidden(net.module(), x).values(), strict=True):
+        torch.testing.assert_close(ours[0], theirs)
+
+
+def test_a_relu_used_twice_is_two_layers():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.relu = nn.Linear(3, 4), nn.Linear(4, 5), nn.ReLU()
+
+        def forward(self, x):
+            return self.relu(self.b(self.relu(self.a(x))))
+
+    seen = hidden(Twice(), torch.randn(6, 3))
+    assert [tuple(f.shape) for f in seen.values()] == [(6, 4), (6, 5)]
+
+
+def test_hooks_are_gone_afterwards():
+    module = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+    hidden(module, torch.randn(6, 3))
+    assert not module[1]._forward_hooks
+
+
+def test_no_relu_module_is_said():
+    with pytest.raises(UserError, match=r"nn\.ReLU"):
+        hidden(nn.Sequential(nn.Linear(3, 4), nn.Tanh()), torch.randn(6, 3))

@@ -1,0 +1,74 @@
+"""MLP: lanes are independent networks, and plain modules go in and out unchanged."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from relulab import MLP, UserError, torch_default
+
+SHAPES = st.lists(st.integers(1, 6), min_size=2, max_size=6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(widths=SHAPES, lanes=st.integers(1, 4), bias=st.booleans(), slope=st.sampled_from([0.0, 0.2]))
+def test_lanes_equal_plain_modules(widths, lanes, bias, slope):
+    net = torch_default(widths, seeds=range(lanes), bias=bias, slope=slope, dtype=torch.float64)
+    x = torch.randn(lanes, 9, widths[0], dtype=torch.float64)
+    together = net(x)
+    for i in range(lanes):
+        torch.testing.assert_close(together[i], net.module(i)(x[i]), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(together[i : i + 1], net.lane(i)(x[i : i + 1]), rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(widths=SHAPES, bias=st.booleans())
+def test_modules_there_and_back(widths, bias):
+    net = torch_default(widths, seeds=[3, 4], bias=bias)
+    back = MLP.of(net.module(0), net.module(1))
+    assert back.widths == net.widths and back.bias == net.bias
+    assert all(torch.equal(a, b) for a, b in zip(net.parameters(), back.parameters(), strict=True))
+
+
+def test_inputs_without_a_lane_axis_are_shared():
+    net = torch_default((3, 4, 2), seeds=[0, 1])
+    x = torch.randn(5, 3)
+    assert torch.equal(net(x), net(x.expand(2, 5, 3)))
+
+
+def test_a_lane_shares_memory():
+    net = torch_default((3, 4, 2), seeds=[0, 1])
+    net.lane(1).W[0].data.zero_()
+    assert net.W[0].data[1].abs().max() == 0 and net.W[0].data[0].abs().max() > 0
+
+
+def test_start_of_a_seed_does_not_depend_on_its_neighbours():
+    alone, among = torch_default((3, 4, 2), seeds=[7]), torch_default((3, 4, 2), seeds=[1, 7, 2])
+    assert all(torch.equal(a[0], b[1]) for a, b in zip(alone.parameters(), among.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "widths, lanes, slope", [((3,), 1, 0.0), ((3, 0, 2), 1, 0.0), ((3, -4), 1, 0.0), ((3, 2), 0, 0.0), ((3, 2), 1, 1.5)]
+)
+def test_impossible_shapes_are_refused(widths, lanes, slope):
+    with pytest.raises(UserError, match=r"widths|slope"):
+        MLP(widths, lanes=lanes, slope=slope)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)),
+        nn.Sequential(nn.Linear(3, 4), nn.ReLU()),
+        nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.LeakyReLU(0.1), nn.Linear(4, 2)),
+    ],
+)
+def test_other_modules_are_named_in_the_refusal(module):
+    with pytest.raises(UserError, match=r"Linear-ReLU-…-Linear.*Linear-"):
+        MLP.of(module)
+
+
+def test_lanes_of_different_shapes_are_refused():
+    with pytest.raises(UserError, match="2 shapes"):
+        MLP.of(nn.Linear(3, 2), nn.Linear(4, 2))

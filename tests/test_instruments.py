@@ -1,0 +1,124 @@
+"""One battery for all instruments: what each claims of symmetry, dtype and lanes is tried on all of them alike."""
+
+import pytest
+import torch
+
+import relulab
+from relulab.lab.catalogue import instruments
+from relulab.nets.initial import torch_default
+
+M, N_STUDENTS, SAMPLES, LANES = 4, 6, 30, 3
+
+
+def activations(dtype):
+    generator = torch.Generator().manual_seed(0)
+    f_star = torch.randn(LANES, SAMPLES, M, generator=generator, dtype=torch.float64).relu().to(dtype)
+    f = torch.randn(LANES, SAMPLES, N_STUDENTS, generator=generator, dtype=torch.float64).relu().to(dtype)
+    return f_star, f
+
+
+def rho(dtype):
+    return relulab.correlation(*activations(dtype))
+
+
+def net(dtype):
+    return torch_default((5, N_STUDENTS, 3), seeds=range(LANES), dtype=dtype)
+
+
+def points(dtype):
+    return torch.linspace(-1, 1, SAMPLES * 5, dtype=torch.float64).reshape(SAMPLES, 5).sin().to(dtype)
+
+
+def V(dtype):
+    return relulab.top_down(net(dtype), points(dtype))["1"]
+
+
+# name: arguments with a leading lane axis where there is one, and the position of the student axis in each argument
+CASES = {
+    "correlation": (activations, (None, -1)),
+    "best_match": (lambda t: (rho(t),), (-1,)),
+    "rho_mean": (lambda t: (rho(t),), (-1,)),
+    "recovered": (lambda t: (rho(t), 0.5), (-1, None)),
+    "mean_rank": (lambda t: (rho(t), rho(t).flip(-1)), (-1, -1)),
+    "fan_out": (lambda t: (net(t),), ()),
+    "top_down": (lambda t: (net(t), points(t)), ()),
+    "modulation": (lambda t: (V(t), V(t).flip(-1)[..., :M]), (-1, None)),
+}
+# how the answer changes when students are permuted: not at all, or along these axes of each part of it
+PERMUTED = {
+    "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
+    "modulation": [(-2,), (-2, -1)],
+}  # fmt: skip
+
+
+def parts(answer) -> list[torch.Tensor]:
+    if isinstance(answer, dict):
+        return list(answer.values())
+    return list(answer) if isinstance(answer, tuple) else [answer]
+
+
+def call(name: str, arguments) -> list[torch.Tensor]:
+    return parts(instruments()[name].function(*arguments))
+
+
+def test_every_instrument_is_in_the_battery():
+    assert set(CASES) == set(instruments())
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dtype_in_is_dtype_out(name, dtype):
+    answer = call(name, CASES[name][0](dtype))
+    assert all(not a.is_floating_point() or a.dtype == dtype for a in answer)
+    assert all(torch.isfinite(a.double()).all() for a in answer)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lanes_together_equal_lanes_alone(name):
+    arguments = CASES[name][0](torch.float64)
+    together = call(name, arguments)
+    for i in range(LANES):
+        alone = call(name, [_lane(a, i) for a in arguments])
+        for t, a in zip(together, alone, strict=True):
+            torch.testing.assert_close(t[i], a[0] if a.dim() == t.dim() else a, rtol=1e-12, atol=1e-12)
+
+
+def _lane(argument, i: int):
+    if isinstance(argument, relulab.MLP):
+        return argument.lane(i)
+    if isinstance(argument, torch.Tensor) and argument.dim() > 2:
+        return argument[i : i + 1]
+    return argument
+
+
+@pytest.mark.parametrize("name", PERMUTED)
+def test_students_may_be_permuted(name):
+    make, axes = CASES[name]
+    arguments = make(torch.float64)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    moved = [a if axis is None else a.index_select(axis, order) for a, axis in zip(arguments, axes, strict=True)]
+    for before, after, where in zip(call(name, arguments), call(name, moved), PERMUTED[name], strict=True):
+        if where is None:  # an index: the same student under its new number
+            assert torch.equal(order[after], before)
+            continue
+        for axis in where:
+            before = before.index_select(axis, order)
+        torch.testing.assert_close(after, before, rtol=1e-12, atol=1e-12)
+
+
+def test_correlation_does_not_feel_positive_rescaling():
+    f_star, f = activations(torch.float64)
+    scale = torch.logspace(-3, 3, N_STUDENTS, dtype=torch.float64)
+    torch.testing.assert_close(relulab.correlation(f_star, f * scale), relulab.correlation(f_star, f))
+
+
+def test_rescaling_a_unit_and_undoing_it_above_scales_top_down_alone():
+    one = net(torch.float64)
+    x, two = points(torch.float64), net(torch.float64)
+    for W, b in ((two.W[0], two.b[0]),):
+        W.data *= 4
+        b.data *= 4
+    two.W[1].data /= 4
+    torch.testing.assert_close(two(x), one(x))
+    torch.testing.assert_close(relulab.top_down(two, x)["1"] * 4, relulab.top_down(one, x)["1"])
+    torch.testing.assert_close(relulab.fan_out(two)["1"] * 4, relulab.fan_out(one)["1"])
