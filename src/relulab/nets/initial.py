@@ -12,7 +12,7 @@ from relulab.seeds import Role, stream
 def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.005, root: int = 0, **options) -> MLP:
     """All weights N(0, std²), biases zero: the start of the two-layer specialisation studies.
 
-    >>> float(small_normal((2, 3, 1), seeds=[7]).b[0].abs().max())
+    >>> float(small_normal((2, 3, 1), seeds=[7]).b[0].data.abs().max())
     0.0
     """
     return _drawn(widths, seeds, root, lambda rng, shape: (rng.normal(scale=std, size=shape), None), **options)

@@ -10,10 +10,14 @@ from relulab.nets.hooks import hidden
 
 
 def normalised(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
-    """Each unit's activations with mean 0 and norm 1 over the samples; a unit that never changes becomes 0."""
+    """Each unit's activations with mean 0 and norm 1 over the samples; a unit that does not change becomes 0.
+
+    Changes that are no larger than the rounding of the values themselves count as none.
+    """
+    largest = f.abs().amax(-2, keepdim=True)
+    f = f / largest.where(largest > 0, 1)  # squares of very large or small activations would leave the number range
     centred = f - f.mean(-2, keepdim=True)
     norm = centred.norm(dim=-2, keepdim=True)
-    # Rounding leaves a constant unit with a tiny spread of its own; it must not be blown up to 1.
     constant = norm <= 8 * torch.finfo(f.dtype).eps * f.norm(dim=-2, keepdim=True)
     return torch.where(constant, 0, centred / norm.where(~constant, 1))
 
@@ -26,11 +30,13 @@ def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n
     activation is constant has correlation 0 with all. Unchanged by positive rescaling of any unit.
 
     >>> f = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]])
-    >>> correlation(f, 3 * f).diagonal().tolist()
+    >>> correlation(f, 3 * f).diagonal().round(decimals=6).tolist()
     [1.0, 1.0]
     """
     if f_star.shape[-2] != f.shape[-2]:
         raise UserError(f"{f_star.shape[-2]} samples of the teacher, {f.shape[-2]} of the student: use the same inputs")
+    if f_star.dtype != f.dtype:
+        raise UserError(f"the teacher's activations are {f_star.dtype}, the student's {f.dtype}: cast one of them")
     if f.shape[-2] < 2:
         raise UserError("a correlation needs at least two samples")
     return (normalised(f_star).mT @ normalised(f)).clamp(-1, 1)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.nets.hooks import RECTIFIERS
+from relulab.nets.hooks import rectifiers
 from relulab.nets.mlp import MLP
 
 
@@ -31,28 +31,20 @@ def fan_out(net: nn.Module, x: Tensor | None = None) -> dict[str, Tensor]:
 @torch.no_grad()
 def _readers(module: nn.Module, x: Tensor) -> dict[str, Tensor]:
     """For each ReLU the weights of all Linear layers that read its output, stacked: (outputs, n)."""
-    made: dict[int, str] = {}
-    alive: list[Tensor] = []  # ids are unique only while the tensors live
     read: dict[str, list[Tensor]] = {}
+    with rectifiers(module) as seen:
 
-    def at_relu(name: str):
-        def hook(_module, _inputs, output):
-            alive.append(output)
-            made[id(output)] = name
+        def at_linear(linear: nn.Linear, inputs, _output):
+            for name, output in seen.items():
+                if output is inputs[0]:
+                    read.setdefault(name, []).append(linear.weight.data)
 
-        return hook
-
-    def at_linear(linear: nn.Linear, inputs, _output):
-        if id(inputs[0]) in made:
-            read.setdefault(made[id(inputs[0])], []).append(linear.weight.data)
-
-    handles = [m.register_forward_hook(at_relu(n)) for n, m in module.named_modules() if isinstance(m, RECTIFIERS)]
-    handles += [m.register_forward_hook(at_linear) for m in module.modules() if isinstance(m, nn.Linear)]
-    try:
-        module(x)
-    finally:
-        for handle in handles:
-            handle.remove()
+        handles = [m.register_forward_hook(at_linear) for m in module.modules() if isinstance(m, nn.Linear)]
+        try:
+            module(x)
+        finally:
+            for handle in handles:
+                handle.remove()
     if not read:
         raise UserError(f"no Linear layer of this {type(module).__name__} reads a ReLU's output directly")
     return {name: torch.cat(weights) for name, weights in read.items()}

@@ -12,7 +12,7 @@ def mean_rank(rho: Float[Tensor, "*lane m n"], rho_final: Float[Tensor, "*lane_ 
     r"""Mean over teacher nodes of the rank that the final winner had, 0 (first) to 1 (last).
 
     r̄ = mean_j #{j' : ρ_{jj'} > ρ_{j,w(j)}} / (n − 1), with w(j) = argmax_{j'} ρ^final_{jj'} the best student after
-    training (LM section 5). A single student is always first.
+    training, the first of equals (LM section 5). A single student is always first.
 
     >>> import torch
     >>> float(mean_rank(torch.tensor([[0.1, 0.3, 0.2]]), torch.tensor([[0.0, 0.2, 0.9]])))

@@ -33,14 +33,15 @@ def _augmented(net: MLP, l: int) -> Float[Tensor, "lane n1 k1"]:
 def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
     r"""Layers 1 … L of the network at the points x, by the recursion V_L = I, V_{l−1} = V_l D_l W_lᵀ (SS eq. 3).
 
-    D_l holds 1 where the unit's input is ≥ 0 and the leaky slope below. Memory grows as N · C · n_l.
+    D_l holds 1 where the unit's input is > 0 and the leaky slope elsewhere, as torch differentiates; the paper opens
+    the gate at 0 as well, which differs on the kink alone. Memory grows as N · C · n_l.
     """
     below = x.expand(net.lanes, *x.shape[-2:])
     one = below.new_ones(*below.shape[:2], 1)
     f, D = [], []
     for W, b in zip(net.W[:-1], net.b[:-1], strict=True):
         z = torch.baddbmm(b.data, below, W.data)
-        gate = torch.where(z >= 0, z.new_ones(()), z.new_tensor(net.slope))
+        gate = torch.where(z > 0, z.new_ones(()), z.new_tensor(net.slope))
         below = gate * z
         f.append(torch.cat([below, one], -1))
         D.append(torch.cat([gate, one], -1))
@@ -57,7 +58,8 @@ def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"
     r"""V_l(x) = ∂f_L/∂f_l of every hidden layer, without the bias unit's column: (lane, N, C, n) for an MLP.
 
     For relulab's networks by the recursion of SS eq. 3; for a user's module by automatic differentiation at what each
-    of its ReLUs puts out (N, C, n), where n counts all entries of the activation.
+    of its ReLUs puts out (N, C, n), where n counts all entries of the activation. Put the module in eval mode first:
+    BatchNorm in training mode lets samples feel each other.
 
     >>> top_down(MLP((3, 4, 2)), torch.zeros(5, 3))["1"].shape
     torch.Size([1, 5, 2, 4])

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import torch
 import xarray as xr
 
 from relulab.data.task import Task
@@ -29,8 +28,10 @@ def sgd(
 ) -> xr.Dataset:
     """Trains every lane of ``student`` on its lane of ``task``, in place, and returns what the probes read.
 
-    An epoch is ``steps`` batches drawn with replacement. The gradient is averaged over the batch; ``lr`` may differ
-    by lane. ``tick`` is told the seed-steps done, once an epoch.
+    An epoch is ``steps`` batches drawn with replacement: the e-th one, from 0, takes ``task.batches(e)`` of the points
+    ``task.train(e)``. Probes count finished epochs, so their epoch 0 is the start; where they look at different epochs
+    the gaps are NaN. The gradient is averaged over the batch; ``lr`` may differ by lane. ``tick`` is told the
+    seed-steps done, once an epoch.
     """
     if student.lanes != task.teacher.lanes or student.widths[0] != task.inputs.d:
         raise UserError(
@@ -39,6 +40,13 @@ def sgd(
         )
     if student.widths[-1] != task.teacher.widths[-1]:
         raise UserError(f"student has {student.widths[-1]} outputs, the teacher {task.teacher.widths[-1]}")
+    if student.dtype != task.dtype:
+        raise UserError(f"the student is {student.dtype}, the task {task.dtype}: give both the same dtype")
+    if not isinstance(lr, int | float) and len(lr) != student.lanes:
+        raise UserError(f"{len(lr)} learning rates for {student.lanes} lanes: give one, or one a lane")
+    late = [epoch for probe in probes for epoch in probe.epochs if not 0 <= epoch <= epochs]
+    if late:
+        raise UserError(f"a probe wants to look at epoch {late[0]}, training has epochs 0 (the start) to {epochs}")
     loss = loss or MSE()
     step, recorder = Step(student, loss, lr, batch), Recorder(probes, epochs)
     recorder.look(student, 0)
@@ -50,8 +58,3 @@ def sgd(
         tick(student.lanes * steps)
         recorder.look(student, epoch + 1)
     return recorder.dataset() if recorder.kept else xr.Dataset()
-
-
-def one_thread() -> None:
-    """One thread for this process: small products lose on two, and results stay the same bits everywhere."""
-    torch.set_num_threads(1)

@@ -38,7 +38,7 @@ def per_node(teacher: MLP, student: MLP, x: torch.Tensor) -> list[torch.Tensor]:
         for k in range(S[0].shape[1]):
             pull = sum((S[1][k] @ T[1][j]) * f_star[j] for j in range(len(f_star))) + S[1][k] @ bT[1]
             push = sum((S[1][k] @ S[1][j]) * f[j] for j in range(len(f))) + S[1][k] @ bS[1]
-            g.append((pull - push) * (point @ S[0][:, k] + bS[0][k] >= 0))
+            g.append((pull - push) * (point @ S[0][:, k] + bS[0][k] > 0))
         rows.append(torch.stack(g))
     return torch.stack(rows)
 
