@@ -16,7 +16,7 @@ from relulab.lab.theorem import Verdict
 def runs(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("runs")
     for id in ("SS.F5", "SS.F7", "SS.F8"):
-        run_study(find_study(id).configured("smoke", {"steps": 10}), preset="smoke", changes={"steps": 10}, runs=root)
+        run_study(find_study(id).configured("smoke", {"steps": 10}), preset="smoke", runs=root)
     (root / "checks").mkdir()
     from relulab import find_theorem
 

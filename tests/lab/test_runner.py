@@ -48,6 +48,13 @@ def test_a_finished_run_answers_without_working(study, tmp_path, monkeypatch):
     assert run_study(study, preset="smoke", runs=tmp_path, workers=1) == first
 
 
+def test_a_finished_run_can_be_redrawn_without_training(study, tmp_path, monkeypatch):
+    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    monkeypatch.setattr(type(study), "measure", lambda *_: pytest.fail("it trained again"))
+    (Path(first["run"]) / "claims.json").write_text("[]")
+    assert run_study(study, preset="smoke", runs=tmp_path, workers=1, redraw=True)["claims"] == first["claims"]
+
+
 def test_an_unreadable_unit_is_made_again(study, tmp_path):
     first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
     run = Run.of(study, "smoke", tmp_path)
@@ -59,7 +66,7 @@ def test_an_unreadable_unit_is_made_again(study, tmp_path):
 
 
 def test_the_folder_tells_the_whole_story(study, tmp_path):
-    summary = run_study(study, preset="smoke", changes=SMALL, runs=tmp_path, workers=1)
+    summary = run_study(study, preset="smoke", runs=tmp_path, workers=1)
     path = Path(summary["run"])
     assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims"}
     assert set(summary["claims"][0]) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"}

@@ -52,6 +52,11 @@ def test_a_runs_name_stands_for_every_field_and_the_version(monkeypatch):
     assert one.hash != before
 
 
+def test_a_configuration_knows_its_nearest_preset():
+    study = find_study("SS.F7").configured("quick", {"lr": 0.02})
+    assert study.nearest_preset() == "quick" and study.differs("quick") == {"lr": 0.02}
+
+
 def test_units_cover_every_seed_and_width_once():
     study = find_study("SS.F7").configured("paper")
     pairs = [(u.values["over"], seed) for u in study.units() for seed in u.values["seeds"]]

@@ -53,8 +53,7 @@ def test_no_two_filters_are_collinear(widths):
 def test_no_two_filters_are_collinear_when_directions_are_scarce(widths):
     # The plane has 24 lines on the grid, the line 1: drawn blindly, some filters would coincide.
     t = relulab.teacher(widths, seeds=SEEDS)
-    off_diagonal = ~torch.eye(widths[1], dtype=torch.bool)
-    assert all((cosines(lane).abs()[off_diagonal] < 1 - 1e-9).all() for lane in t.W[0])
+    assert all(float(cosines(lane).abs().max()) < 1 - 1e-9 for lane in t.W[0])
 
 
 @pytest.mark.parametrize("mode", MODES)

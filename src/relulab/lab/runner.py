@@ -35,21 +35,26 @@ class Silent:
 def run_study(
     study: Study,
     *,
-    preset: str = "paper",
-    changes: dict | None = None,
+    preset: str | None = None,
     runs: Path = Path("runs"),
     workers: int | None = None,
     progress: Progress | None = None,
+    redraw: bool = False,
 ) -> dict:
-    """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints."""
+    """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints.
+
+    The run is named after ``preset``, or the preset that the study differs least from. With ``redraw`` the figures and
+    claims of a finished run are made again from its stored units.
+    """
+    preset = preset or study.nearest_preset()
     run, progress = Run.of(study, preset, Path(runs)), progress or Silent()
-    if run.finished:
+    if run.finished and not redraw:
         return summary(run)
     units = study.units()
     todo = [unit for unit in units if not run.has(unit)]
     workers = max(1, min(workers or cores(), len(todo) or 1))
     spent = run.status.get("seconds", 0.0)
-    _describe(study, run, preset, changes or {})
+    _describe(study, run, preset)
     begun = time.perf_counter()
 
     def status(state: str, done: int) -> None:
@@ -82,15 +87,13 @@ def run_study(
     return summary(run)
 
 
-def _describe(study: Study, run: Run, preset: str, changes: dict) -> None:
+def _describe(study: Study, run: Run, preset: str) -> None:
     """Everything that the report needs to know of a study without importing it."""
-    fields = {name: field.default for name, field in type(study).model_fields.items()}
-    config = study.model_dump(mode="json")
     about = {
         "study": study.name, "title": study.title, "ids": list(study.ids), "source": study.source,
         "about": (type(study).__doc__ or "").strip(), "remarks": study.remarks, "preset": preset,
-        "changes": {name: config[name] for name in changes}, "version": study.version, "config": config,
-        "paper": type(study)(**fields).model_dump(mode="json"),
+        "changes": study.differs(preset), "version": study.version, "config": study.model_dump(mode="json"),
+        "paper": study.configured("paper").model_dump(mode="json"),
     }  # fmt: skip
     write_json(run.path / "config.json", about)
     write_json(run.path / "env.json", environment())

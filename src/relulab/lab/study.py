@@ -68,6 +68,15 @@ class Study(BaseModel):
         text = json.dumps([self.name, self.version, self.model_dump(mode="json")], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
+    def differs(self, preset: str) -> dict[str, Any]:
+        """The fields whose values are not the preset's."""
+        plain = self.configured(preset).model_dump(mode="json")
+        return {name: value for name, value in self.model_dump(mode="json").items() if value != plain[name]}
+
+    def nearest_preset(self) -> str:
+        """The preset that this configuration differs least from."""
+        return min((*self.presets, "paper"), key=lambda preset: len(self.differs(preset)))
+
     @classmethod
     def configured(cls, preset: str = "quick", changes: Mapping[str, Any] | None = None) -> Study:
         """The study on a preset, with some fields changed; mistakes become one sentence."""

@@ -11,7 +11,7 @@ from relulab.nets.mlp import MLP
 from relulab.specialization.correlation import normalised
 from relulab.train.losses import MSE, Loss
 
-CHUNK = 2500  # points at a time: enough for full speed, few enough to keep memory small
+CHUNK = 5000  # points at a time: enough for full speed, few enough to keep memory small
 
 
 @dataclass(frozen=True)

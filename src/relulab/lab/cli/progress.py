@@ -17,13 +17,8 @@ class Bar:
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
         self.steps_done, self.units_done, self.units = 0, kept, kept + len(todo)
         self.begun = time.perf_counter()
-        forecast = rough_seconds(todo, workers, product_rate)
-        again = f" ({kept} of {self.units} units are there already)" if kept else ""
-        errors.print(
-            f"[bold]{study.name}[/] {' '.join(study.ids)}: {len(todo)} units, about {_span(forecast)} on {workers} "
-            f"process{'es' if workers > 1 else ''}, into {run.path}{again}",
-            highlight=False,
-        )
+        errors.print(f"[bold]{study.name}[/] {' '.join(study.ids)}: {_forecast(todo, kept, workers)}", highlight=False)
+        errors.print(f"  into {run.path}", highlight=False, soft_wrap=True)
         self.bar = Progress(
             BarColumn(),
             TextColumn("{task.fields[units]} units  {task.fields[rate]}"),
@@ -47,6 +42,15 @@ class Bar:
 
     def stop(self) -> None:
         self.bar.stop()
+
+
+def _forecast(todo: list[Unit], kept: int, workers: int) -> str:
+    if not todo:
+        return f"all {kept} units are there, figures and claims follow"
+    there = f" ({kept} more are there already)" if kept else ""
+    seconds = rough_seconds(todo, workers, product_rate)
+    processes = "1 process" if workers == 1 else f"{workers} processes"
+    return f"{len(todo)} unit{'s' if len(todo) > 1 else ''}{there}, about {_span(seconds)} on {processes}"
 
 
 def _span(seconds: float) -> str:

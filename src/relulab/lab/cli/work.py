@@ -21,6 +21,7 @@ def run(
     set_: Annotated[list[str] | None, typer.Option("--set", "-s", help="field=value, any number of times.")] = None,
     runs: Runs = Path("runs"),
     workers: Workers = None,
+    redraw: Annotated[bool, typer.Option(help="Make figures and claims again from the stored units.")] = False,
     json_: Json = False,
 ) -> None:
     """Run studies, or continue them where they stopped; a finished one answers at once."""
@@ -28,11 +29,9 @@ def run(
     from relulab.lab.settings import changes
 
     # Everything is checked before anything runs.
-    wanted = []
-    for study in dict.fromkeys(find_study(id) for id in ids):
-        changed = changes(study, config, set_ or [])
-        wanted.append((study.configured(preset, changed), changed))
-    summaries = [_run(study, preset, changed, runs, workers, json_) for study, changed in wanted]
+    found = dict.fromkeys(find_study(id) for id in ids)
+    wanted = [study.configured(preset, changes(study, config, set_ or [])) for study in found]
+    summaries = [_run(study, preset, runs, workers, json_, redraw) for study in wanted]
     if json_:
         print_json(summaries[0] if len(summaries) == 1 else summaries)
     _exit(summaries, [])
@@ -49,7 +48,7 @@ def reproduce(
     from relulab.lab.catalogue import studies, theorems
 
     wanted = [study.configured(preset) for study in studies().values()]
-    summaries = [_run(study, preset, {}, runs, workers, json_) for study in wanted]
+    summaries = [_run(study, preset, runs, workers, json_) for study in wanted]
     checks = [_check(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
     if json_:
@@ -90,14 +89,14 @@ def check(
     _exit([], [document])
 
 
-def _run(study, preset: str, changed: dict, runs: Path, workers: int | None, quiet: bool) -> dict:
+def _run(study, preset: str, runs: Path, workers: int | None, quiet: bool, redraw: bool = False) -> dict:
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.tables import console, errors, print_run
     from relulab.lab.runner import run_study
 
     try:
         bar = None if quiet else Bar()
-        summary = run_study(study, preset=preset, changes=changed, runs=runs, workers=workers, progress=bar)
+        summary = run_study(study, preset=preset, runs=runs, workers=workers, progress=bar, redraw=redraw)
     except KeyboardInterrupt:
         errors.print("interrupted: finished units are kept, the same command continues", highlight=False)
         raise
