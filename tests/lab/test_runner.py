@@ -51,8 +51,11 @@ def test_a_finished_run_answers_without_working(study, tmp_path, monkeypatch):
 def test_a_finished_run_can_be_redrawn_without_training(study, tmp_path, monkeypatch):
     first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
     monkeypatch.setattr(type(study), "measure", lambda *_: pytest.fail("it trained again"))
-    (Path(first["run"]) / "claims.json").write_text("[]")
-    assert run_study(study, preset="smoke", runs=tmp_path, workers=1, redraw=True)["claims"] == first["claims"]
+    path = Path(first["run"])
+    (path / "claims.json").write_text("[]")
+    machine, workers = (path / "env.json").read_text(), Run(path).status["workers"]
+    assert run_study(study, preset="smoke", runs=tmp_path, redraw=True)["claims"] == first["claims"]
+    assert (path / "env.json").read_text() == machine and Run(path).status["workers"] == workers
 
 
 def test_an_unreadable_unit_is_made_again(study, tmp_path):

@@ -52,9 +52,13 @@ def run_study(
         return summary(run)
     units = study.units()
     todo = [unit for unit in units if not run.has(unit)]
-    workers = max(1, min(workers or cores(), len(todo) or 1))
-    spent = run.status.get("seconds", 0.0)
+    before = run.status
+    # Without anything to measure, the machine and the processes of the earlier run stay on record.
+    workers = min(workers or cores(), len(todo)) or before.get("workers", 1)
+    spent = before.get("seconds", 0.0)
     _describe(study, run, preset)
+    if todo:
+        write_json(run.path / "env.json", environment())
     begun = time.perf_counter()
 
     def status(state: str, done: int) -> None:
@@ -96,7 +100,6 @@ def _describe(study: Study, run: Run, preset: str) -> None:
         "paper": study.configured("paper").model_dump(mode="json"),
     }  # fmt: skip
     write_json(run.path / "config.json", about)
-    write_json(run.path / "env.json", environment())
 
 
 def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
@@ -104,6 +107,7 @@ def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     write_dataset(run.path / "result.nc", result)
     with house_style():
         figures = study.figures(result)
+    write_json(run.path / "figures.json", list(figures))  # in the order that the study shows them
     for name, figure in figures.items():
         for ending in FORMATS:
             with atomic(run.path / "figures" / f"{name}.{ending}") as part:

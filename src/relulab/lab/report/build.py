@@ -36,8 +36,9 @@ def build(runs: Path, out: Path) -> Path:
 
 
 def _read_run(path: Path) -> dict[str, Any]:
-    about, env, status, claims = (read_json(path / f"{n}.json") for n in ("config", "env", "status", "claims"))
-    figures = sorted(figure.stem for figure in (path / "figures").glob("*.svg"))
+    about, env, status, claims, figures = (
+        read_json(path / f"{name}.json") for name in ("config", "env", "status", "claims", "figures")
+    )
     overrides = " ".join(f"--set {k}={_word(v)}" for k, v in about["changes"].items())
     return {
         **about, "path": path, "env": env, "status": status, "claims": claims, "figures": figures,

@@ -33,6 +33,11 @@ class Recovery(TwoLayer):
         "quick": {"seeds": 8, "epochs": 20},
     }  # fmt: skip
 
+    two_kinds: ClassVar = (
+        "With hardly any polarity a 1× student that covers every node converges exponentially, far below wider ones, "
+        "and one that misses a node stalls: the spread is between these two kinds of seeds."
+    )
+
     threshold: PositiveFloat = 0.95
     early: PositiveInt = 5
 
@@ -126,12 +131,18 @@ class Recovery(TwoLayer):
                 gap.sel(polarity=most).values,
             ),
             Statement(
+                "S0.F11.width-loss-everywhere",
+                f"Width lowers the evaluation loss at the smallest p > 0 too: log₁₀ loss of {low}× less of {high}× at "
+                f"p = {least:g}, {end}",
+                gap.sel(polarity=least).values,
+                note=self.two_kinds,
+            ),
+            Statement(
                 "S0.F11.polarity-gap",
                 f"Width does more for the loss of polarised teachers: log₁₀ loss of {low}× less of {high}× at "
                 f"p = {most:g}, less the same at p = {least:g}, {end}",
                 (gap.sel(polarity=most) - gap.sel(polarity=least)).values,
-                note="With hardly any polarity a 1× student that covers every node converges exponentially, far below "
-                "wider ones, and one that misses a node stalls: the spread is between these two kinds of seeds.",
+                note=self.two_kinds,
             ),
         ]
 
