@@ -8,8 +8,8 @@ import pytest
 
 from relulab import UserError, find_study, run_study
 from relulab.lab.report import build
-from relulab.lab.report.words import VERDICTS
 from relulab.lab.theorem import Verdict
+from relulab.lab.words import VERDICTS
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from relulab.lab.runner import rough_seconds
 from relulab.lab.speed import product_rate
 from relulab.lab.store import Run
 from relulab.lab.study import Study, Unit
+from relulab.lab.words import span
 
 
 class Bar:
@@ -50,14 +51,4 @@ def _forecast(todo: list[Unit], kept: int, workers: int) -> str:
     there = f" ({kept} more are there already)" if kept else ""
     seconds = rough_seconds(todo, workers, product_rate)
     processes = "1 process" if workers == 1 else f"{workers} processes"
-    return f"{len(todo)} unit{'s' if len(todo) > 1 else ''}{there}, about {_span(seconds)} on {processes}"
-
-
-def _span(seconds: float) -> str:
-    """
-    >>> _span(5), _span(95), _span(8000)
-    ('5 s', '2 min', '2.2 h')
-    """
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return f"{len(todo)} unit{'s' if len(todo) > 1 else ''}{there}, about {span(max(seconds, 1))} on {processes}"

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.papers import PAPERS, paper_of
+from relulab.lab.words import number, span
 
 console = Console()
 errors = Console(stderr=True)
@@ -15,10 +16,6 @@ COLOURS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_AP
 
 def verdict(name: str) -> str:
     return f"[{COLOURS[name]}]{name}[/]"
-
-
-def number(x: float | None) -> str:
-    return "–" if x is None else f"{x:.3g}"
 
 
 def print_run(summary: dict) -> None:
@@ -33,7 +30,7 @@ def print_run(summary: dict) -> None:
     console.print(table)
     rate = summary["seed_steps"] / max(summary["seconds"], 1e-9)
     console.print(
-        f"{summary['seed_steps']:,} seed-steps, {summary['seconds']:.0f} s ({rate:,.0f} a second); results in "
+        f"{summary['seed_steps']:,} seed-steps, {span(summary['seconds'])} ({rate:,.0f} a second); results in "
         f"{summary['run']}",
         style="dim",
     )

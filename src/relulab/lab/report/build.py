@@ -9,8 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from relulab.errors import UserError
 from relulab.lab.papers import PAPERS, Paper, paper_of
-from relulab.lab.report.words import VERDICTS, number, span, value
 from relulab.lab.store import atomic, read_json
+from relulab.lab.words import VERDICTS, number, span, value
 
 ORDER = ("paper", "quick", "smoke")
 

@@ -11,7 +11,7 @@ from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.correlation import rho_mean
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import Statement, TwoLayer
+from relulab.specialization.studies.two_layer import SMOKE, Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -26,13 +26,7 @@ class FanOutCorrelation(TwoLayer):
     ids: ClassVar = ("SS.F5",)
     title: ClassVar = "Fan-out against specialisation"
     source: ClassVar = "SS figure 5; S0 figure 3"
-    presets: ClassVar = {
-        "smoke": {
-            "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 2, "steps": 100,
-            "n_train": 500, "n_held_out": 500,
-        },
-        "quick": {"seeds": 8, "epochs": 20},
-    }  # fmt: skip
+    presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
 
     m: PositiveInt = 10
     threshold: PositiveFloat = 0.95

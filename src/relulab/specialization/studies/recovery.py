@@ -10,7 +10,7 @@ from pydantic import PositiveFloat, PositiveInt
 from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import WIDTHS, legend, panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import Statement, TwoLayer
+from relulab.specialization.studies.two_layer import SMOKE, Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -25,13 +25,7 @@ class Recovery(TwoLayer):
     ids: ClassVar = ("SS.F7", "S0.F11")
     title: ClassVar = "Recovery of strong and weak teacher nodes"
     source: ClassVar = "SS figure 7; S0 figures 5 and 11"
-    presets: ClassVar = {
-        "smoke": {
-            "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 2, "steps": 100,
-            "n_train": 500, "n_held_out": 500,
-        },
-        "quick": {"seeds": 8, "epochs": 20},
-    }  # fmt: skip
+    presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
 
     two_kinds: ClassVar = (
         "With hardly any polarity a 1× student that covers every node converges exponentially, far below wider ones, "

@@ -11,7 +11,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import Some, Statement, TwoLayer
+from relulab.specialization.studies.two_layer import SMOKE, Some, Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -26,13 +26,7 @@ class RecoveryOrder(TwoLayer):
     ids: ClassVar = ("SS.F8", "S0.F6", "S0.F7")
     title: ClassVar = "Order of recovery and shifts of focus"
     source: ClassVar = "SS figure 8; S0 figures 6 and 7"
-    presets: ClassVar = {
-        "smoke": {
-            "d": 20, "C": 10, "m": 4, "over": (5,), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
-            "n_train": 500, "n_held_out": 500,
-        },
-        "quick": {"seeds": 8, "epochs": 30},
-    }  # fmt: skip
+    presets: ClassVar = {"smoke": {**SMOKE, "over": (5,)}, "quick": {"seeds": 8, "epochs": 30}}
 
     over: Annotated[tuple[PositiveInt, ...], Some] = (5,)
     polarity: Annotated[tuple[NonNegativeFloat, ...], Some] = (0.5, 1, 1.5, 2, 2.5)

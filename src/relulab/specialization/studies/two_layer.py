@@ -20,6 +20,10 @@ from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
 Some = Len(min_length=1)
+SMOKE = {
+    "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
+    "n_train": 500, "n_held_out": 500,
+}  # fmt: skip
 
 
 class Statement(NamedTuple):

@@ -1,4 +1,4 @@
-"""How numbers and verdicts are worded in the report."""
+"""How numbers, times and verdicts are worded, in the terminal and in the report."""
 
 from typing import Any
 
