@@ -44,7 +44,7 @@ def lanes(width: int, seeds: int) -> tuple[Task, object]:
 
 
 def ours(width: int, seeds: int, steps: int, repeats: int) -> tuple[float, float]:
-    """Seed-steps a second of lanes as SS.F7 trains them, its looks included, and their share of the training time."""
+    """Seed-steps a second of lanes of seeds × polarities, with the looks of SS.F7 `quick`, and the looks' share."""
     task, student = lanes(width, seeds)
     study = Recovery.configured("quick")
     observer = Observer(task.teacher, task.held_out())

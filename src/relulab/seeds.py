@@ -8,6 +8,8 @@ from enum import IntEnum
 
 import numpy as np
 
+from relulab.errors import UserError
+
 
 class Role(IntEnum):
     """What a stream is for. The numbers are part of every result: never reuse or change one."""
@@ -28,4 +30,7 @@ def stream(root: int, role: Role, *index: int) -> np.random.Generator:
     >>> bool(stream(0, Role.TEACHER, 7).random() == stream(0, Role.STUDENT, 7).random())
     False
     """
+    wrong = [number for number in (root, *index) if not 0 <= number < 2**32]
+    if wrong:  # larger numbers would share streams with others
+        raise UserError(f"seeds are whole numbers from 0 to 2³² − 1, given was {wrong[0]}")
     return np.random.default_rng(np.random.SeedSequence(root, spawn_key=(int(role), *index)))

@@ -76,7 +76,8 @@ def test_the_folder_tells_the_whole_story(study, tmp_path):
     about = json.loads((path / "config.json").read_text())
     assert about["config"] == study.model_dump(mode="json") and about["changes"]["steps"] == 20
     assert {p.suffix for p in (path / "figures").iterdir()} == {".svg", ".png", ".pdf"}
-    assert len((path / "log.jsonl").read_text().splitlines()) == len(study.units())
+    events = [json.loads(line) for line in (path / "log.jsonl").read_text().splitlines()]
+    assert [e["unit"] for e in events if "unit" in e] == [u.name for u in study.units()] and "commit" in events[0]
     assert json.loads((path / "env.json").read_text())["packages"]["torch"].startswith("2.13")
     assert not list(path.rglob("*.part*"))
 

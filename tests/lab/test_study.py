@@ -15,6 +15,9 @@ from relulab.lab.study import Study
     ("quick", {"seeds": 2.5}, "seeds = 2.5 was given; it should be a valid integer"),
     ("quick", {"teacher_bias": "mediam"}, "it should be a valid number or 'median'"),
     ("quick", {"over": []}, "at least 1 item"),
+    ("quick", {"over": [1, 1]}, "each value may stand there once"),
+    ("quick", {"lr": float("inf")}, "lr = inf was given"),
+    ("quick", {"teacher_bias": float("nan")}, "teacher_bias = nan was given"),
     ("quik", {}, "no preset 'quik': did you mean 'quick'"),
 ])  # fmt: skip
 def test_mistakes_are_one_sentence_that_names_the_right_thing(preset, given, sentence):

@@ -69,6 +69,26 @@ def test_other_modules_are_named_in_the_refusal(module):
         MLP.of(module)
 
 
+def test_only_sequential_modules_are_read():
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.relu, self.b = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 3)
+
+        def forward(self, x):
+            return x + self.b(self.relu(self.a(x)))
+
+    with pytest.raises(UserError, match="Residual"):
+        MLP.of(Residual())
+
+
+def test_one_relu_may_serve_twice_and_blocks_may_be_nested():
+    relu = nn.ReLU()
+    module = nn.Sequential(nn.Sequential(nn.Linear(3, 4), relu), nn.Linear(4, 5), relu, nn.Linear(5, 2))
+    x = torch.randn(6, 3)
+    torch.testing.assert_close(MLP.of(module)(x)[0], module(x))
+
+
 def test_lanes_of_different_shapes_are_refused():
     with pytest.raises(UserError, match="2 shapes"):
         MLP.of(nn.Linear(3, 2), nn.Linear(4, 2))

@@ -58,11 +58,13 @@ def run_study(
     spent = before.get("seconds", 0.0)
     _describe(study, run, preset)
     if todo:
-        write_json(run.path / "env.json", environment())
+        machine = environment()
+        write_json(run.path / "env.json", machine)
+        run.log(at=_now(), start=len(todo), workers=workers, commit=machine["commit"])
     begun = time.perf_counter()
 
     def status(state: str, done: int) -> None:
-        seconds = spent + time.perf_counter() - begun
+        seconds = spent + (time.perf_counter() - begun if todo else 0)
         write_json(run.path / "status.json", {
             "state": state, "units": len(units), "done": done, "seconds": round(seconds, 3), "workers": workers,
             "seed_steps": sum(unit.seed_steps for unit in units), "updated": _now(),

@@ -38,7 +38,7 @@ class Study(BaseModel):
     part of a run's name, so results of older code are not mistaken for new ones.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: ClassVar[str]
     ids: ClassVar[tuple[str, ...]]
@@ -95,9 +95,10 @@ def _sentence(cls: type[Study], error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         return f"{cls.name} has no field {where!r}: {nearest(where, cls.model_fields)}"
     # A field that takes several types has an error for each of them; say them as one wish.
-    same = [e for e in error.errors() if e["loc"][:1] == first["loc"][:1] and e["input"] == first["input"]]
+    same = [e for e in error.errors() if e["loc"][:1] == first["loc"][:1] and e["input"] is first["input"]]
     path = ".".join([where, *(str(part) for part in first["loc"][1:] if isinstance(part, int))])
-    wish = " or ".join(dict.fromkeys(e["msg"].partition(", unable")[0].removeprefix("Input should be ") for e in same))
+    wishes = (e["msg"].partition(", unable")[0].removeprefix("Value error, ") for e in same)
+    wish = " or ".join(dict.fromkeys(w.removeprefix("Input should be ") for w in wishes))
     verb = "it should be " if first["msg"].startswith("Input should be ") else ""
     return f"{cls.name}: {path} = {first['input']!r} was given; {verb}{wish}"
 

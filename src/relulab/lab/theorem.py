@@ -42,7 +42,7 @@ class Check:
         None
         """
         excess = self.measured - self.bound
-        if math.isnan(excess) or math.isnan(self.error) or self.error > self.resolution:
+        if math.isnan(excess) or not math.isfinite(self.error) or self.error > self.resolution:
             return None
         if self.relation == "==":
             return abs(excess) <= self.error

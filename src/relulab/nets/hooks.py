@@ -40,6 +40,10 @@ def rectifiers(module: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 def units(f: Tensor) -> Float[Tensor, "N n"]:
     """Activations as (sample, unit): a channel of a picture is one unit and each of its pixels a sample."""
+    if f.dim() not in (2, 4):
+        raise UserError(
+            f"a ReLU put out shape {tuple(f.shape)}: (samples, units) or (samples, channels, height, width)"
+        )
     return f if f.dim() == 2 else f.movedim(1, -1).reshape(-1, f.shape[1])
 
 

@@ -1,6 +1,6 @@
 """Fully connected (leaky) ReLU networks of any depth, many of one shape side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import torch
@@ -109,12 +109,23 @@ class MLP(nn.Module):
 
 
 def _read(module: nn.Module) -> tuple[list[tuple[Tensor, Tensor | None]], float]:
-    """Weights and slope of Linear-ReLU-…-Linear, or a sentence that says what is in the way."""
-    parts = [m for m in module.modules() if not list(m.children())]
+    """Weights and slope of Linear-ReLU-…-Linear, or a sentence that says what is in the way.
+
+    Only Sequential modules are read: of any other, the parts do not tell what it computes.
+    """
+    parts = list(_flat(module))
     linears, between = parts[::2], parts[1::2]
     fits = len(parts) % 2 and all(isinstance(m, nn.Linear) for m in linears)
     slopes = {m.negative_slope if isinstance(m, nn.LeakyReLU) else 0.0 for m in between}
     if not fits or not all(isinstance(m, nn.ReLU | nn.LeakyReLU) for m in between) or len(slopes) > 1:
-        names = "-".join(type(m).__name__ for m in parts) or type(module).__name__
-        raise UserError(f"an MLP is Linear-ReLU-…-Linear with one slope, given was {names}")
+        names = "-".join(type(m).__name__ for m in parts)
+        raise UserError(f"expected was an nn.Sequential of Linear-ReLU-…-Linear with one slope, given was {names}")
     return [(m.weight.data, None if m.bias is None else m.bias.data) for m in linears], slopes.pop() if slopes else 0.0
+
+
+def _flat(module: nn.Module) -> Iterator[nn.Module]:
+    if isinstance(module, nn.Sequential):
+        for part in module:
+            yield from _flat(part)
+    else:
+        yield module

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from relulab.data.task import Points
+from relulab.errors import UserError
 from relulab.nets.mlp import MLP
 from relulab.specialization.correlation import normalised
 from relulab.train.losses import MSE, Loss
@@ -42,6 +43,8 @@ class Observer:
 
     @torch.no_grad()
     def __call__(self, student: MLP) -> Observation:
+        if student.lanes != len(self.f_star):
+            raise UserError(f"a student of {student.lanes} lanes for an observer of {len(self.f_star)}")
         rho, loss = zip(*(self._look(student.lane(i), i) for i in range(student.lanes)), strict=True)
         return Observation(torch.stack(rho), torch.stack(loss), student.W[1].data.norm(dim=-1))
 

@@ -31,7 +31,7 @@ def recovery_result(study, sign: int) -> xr.Dataset:
             node ** -np.maximum(p, 0.1)[:, None], (len(over), SEEDS, len(p), study.m))),
     }  # fmt: skip
     one = xr.Dataset(data, coords={"over": over, "polarity": p, "node": node, "seed": range(SEEDS), "epoch": [5]})
-    return xr.concat([one, one.assign_coords(epoch=[study.epochs])], "epoch", data_vars="minimal")
+    return xr.concat([one.assign_coords(epoch=[e]) for e in study.looks()], "epoch", data_vars="minimal")
 
 
 @pytest.fixture
@@ -40,13 +40,33 @@ def recovery():
 
 
 def test_recovery_claims_hold_where_they_are_true(recovery):
-    assert set(verdicts(recovery, recovery_result(recovery, 1)).values()) == {"HOLDS"}
+    found = verdicts(recovery, recovery_result(recovery, 1))
+    # width lowers the loss in every seed at every p: whether it does more for some, shares of seeds cannot tell
+    assert found.pop("S0.F11.polarity-gap") == "INCONCLUSIVE" and set(found.values()) == {"HOLDS"}
 
 
 def test_recovery_claims_are_refuted_where_the_opposite_is_true(recovery):
-    found = verdicts(recovery, recovery_result(recovery, -1))
-    stuck = found.pop("SS.F7.stuck")
-    assert set(found.values()) == {"REFUTED"} and stuck == "HOLDS"
+    result = recovery_result(recovery, -1)
+    # and 1× students that have nothing until late
+    early = (result.over == 1) & (result.epoch < recovery.epochs)
+    result["best"] = result.best.where(~early, result.best * 0.1)
+    found = verdicts(recovery, result)
+    assert found.pop("S0.F11.polarity-gap") == "INCONCLUSIVE" and set(found.values()) == {"REFUTED"}
+
+
+@pytest.mark.parametrize("sign, gap, everywhere", [(1, "HOLDS", "REFUTED"), (-1, "REFUTED", "HOLDS")])
+def test_width_that_helps_some_teachers_only(recovery, sign, gap, everywhere):
+    result = recovery_result(recovery, 1)
+    narrow = (result.over == min(recovery.over)) & (result.polarity == (0.5 if sign > 0 else 2.5))
+    result["loss"] = result.loss.where(~narrow, 1e-12)
+    found = verdicts(recovery, result)
+    assert found["S0.F11.polarity-gap"] == gap and found["S0.F11.width-loss-everywhere"] == everywhere
+
+
+def test_without_polarised_teachers_nothing_is_said_of_them():
+    study = find_study("SS.F7").configured("paper", {"seeds": SEEDS, "polarity": [0]})
+    found = verdicts(study, recovery_result(study, 1))
+    assert found["SS.F7.strong-first"] == found["S0.F11.width-loss"] == "INCONCLUSIVE"
 
 
 def test_recovery_without_1x_students_does_not_judge_them(recovery):

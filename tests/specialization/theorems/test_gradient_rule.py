@@ -70,17 +70,33 @@ def test_many_points_are_taken_in_parts(monkeypatch):
     assert [c.error for c in parts.conclusion] == pytest.approx([c.error for c in whole.conclusion])
 
 
-@pytest.mark.parametrize(
-    "widths, slope, verdict",
-    [
-        ((5, 4, 4, 2), 0.0, Verdict.NOT_APPLICABLE),
-        ((5, 4, 3), 0.0, Verdict.NOT_APPLICABLE),
-        ((5, 4, 2), 0.1, Verdict.NOT_APPLICABLE),
-    ],
-)
-def test_conditions_can_fail(widths, slope, verdict):
-    teacher, student = torch_default((5, 3, 2), seeds=[0]), torch_default(widths, seeds=[1], slope=slope)
-    assert gradient_rule(teacher, student, torch.randn(4, 5)).verdict is verdict
+@pytest.mark.parametrize("widths", [(5, 4, 4, 2), (5, 4, 3)])
+def test_other_depth_or_other_outputs_are_not_applicable(widths):
+    teacher, student = torch_default((5, 3, 2), seeds=[0]), torch_default(widths, seeds=[1])
+    assert gradient_rule(teacher, student, torch.randn(4, 5)).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_slopes_may_differ():
+    teacher, student = torch_default((5, 3, 2), seeds=[0]), torch_default((5, 4, 2), seeds=[1], slope=0.2)
+    assert gradient_rule(teacher, student, torch.randn(40, 5)).verdict is Verdict.HOLDS
+
+
+def test_one_far_point_does_not_hide_a_wrong_rule():
+    """The allowance belongs to each point: that of a point at 1e15 would cover any gap of the others."""
+    teacher, student = (torch_default((3, n, 2), seeds=[n], dtype=torch.float64) for n in (4, 6))
+    x = torch.cat([torch.randn(200, 3, dtype=torch.float64), torch.full((1, 3), 1e15, dtype=torch.float64)])
+    assert gradient_rule(teacher, student, x).verdict is Verdict.HOLDS
+    assert gradient_rule(teacher, student, x, gated=False).verdict is Verdict.REFUTED
+
+
+def test_lanes_must_pair():
+    one, three = torch_default((3, 4, 2), seeds=[0]), torch_default((3, 4, 2), seeds=[1, 2, 3])
+    x = torch.randn(10, 3)
+    assert gradient_rule(one, three, x).verdict is gradient_rule(three, three, x).verdict is Verdict.HOLDS
+    with pytest.raises(UserError, match="3 teachers for 1 students"):
+        gradient_rule(three, one, x)
+    with pytest.raises(UserError, match="at least one point"):
+        gradient_rule(one, one, x[:0])
 
 
 def test_points_of_another_dimension_are_refused():

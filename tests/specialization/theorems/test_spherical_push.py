@@ -42,11 +42,48 @@ def test_holds_on_any_spherical_law_and_at_any_length():
             assert spherical_push(w * scale, w_star, inputs).verdict is Verdict.HOLDS
 
 
-def test_shifted_or_stretched_inputs_are_not_applicable():
+def covariances():
+    first_is_average = torch.tensor([1.0, 0.5, 1.5, 1.0, 0.5, 1.5])
+    turned = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)).Q
+    return {
+        "stretched": torch.diag(torch.linspace(0.5, 2, 6)),
+        "first axis as the average": torch.diag(first_is_average.sqrt()),
+        "stretched along other axes": turned * torch.linspace(0.7, 1.4, 6),
+    }
+
+
+@pytest.mark.parametrize("law", covariances())
+def test_stretched_inputs_are_not_applicable(law):
     w, w_star, x = sample()
-    stretched = x * torch.linspace(0.5, 2, 6)
-    for inputs in (x + 0.2, stretched):
-        assert spherical_push(w, w_star, inputs).verdict is Verdict.NOT_APPLICABLE
+    assert spherical_push(w, w_star, x @ covariances()[law].double().T).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_shifted_inputs_are_not_applicable():
+    w, w_star, x = sample()
+    assert spherical_push(w, w_star, x + 0.2).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_opposite_and_equal_weights():
+    w, _, x = sample()
+    for w_star in (-w, 2 * w):
+        assert spherical_push(w, w_star, x).verdict is Verdict.HOLDS
+
+
+def test_the_printed_factor_is_never_taken_for_right():
+    """However few the points, the false variant is refuted or undecided."""
+    for seed in range(30):
+        for n in (20, 200, 600, 2000, 20_000):
+            w, w_star, x = sample(d=10, n=n, seed=seed)
+            finding = spherical_push(2 * w / w.norm(), w_star, x, as_printed=True)
+            assert finding.verdict is not Verdict.HOLDS, (seed, n)
+    assert finding.verdict is Verdict.REFUTED
+
+
+def test_spherical_laws_pass_their_own_test():
+    """Conditions are wrong once in 16,000 cases each; forty right cases must all pass."""
+    for seed in range(40):
+        w, w_star, x = sample(d=8, n=3000, seed=seed)
+        assert all(check.holds for check in spherical_push(w, w_star, x).conditions), seed
 
 
 def test_zero_weights_and_wrong_sizes_are_refused():

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -66,8 +67,16 @@ def measure_unit(study: Study, run: Run, unit: Unit, tick: Callable[[int], None]
 def _begin(counter) -> None:
     global _done
     _done = counter
+    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
     # Ctrl-C reaches the whole group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _leave_with_parent(parent: int) -> None:
+    """A killed parent must not leave workers behind that go on and hold memory."""
+    while os.getppid() == parent:
+        time.sleep(BEAT)
+    os._exit(1)
 
 
 def _add(seed_steps: int) -> None:

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from relulab.errors import UserError
 from relulab.lab.papers import PAPERS, Paper, paper_of
-from relulab.lab.store import atomic, read_json
+from relulab.lab.store import Run, atomic, read_json
 from relulab.lab.words import VERDICTS, number, span, value
 
 ORDER = ("paper", "quick", "smoke")
@@ -17,7 +17,8 @@ ORDER = ("paper", "quick", "smoke")
 
 def build(runs: Path, out: Path) -> Path:
     """Writes the report on all finished runs and all checks below ``runs``; returns its index page."""
-    found = [_read_run(path.parent) for path in sorted(runs.glob("*/*/claims.json"))]
+    folders = [Run(path.parent) for path in sorted(runs.glob("*/*/claims.json"))]
+    found = [_read_run(run.path) for run in folders if run.finished]
     checks = [_read_check(path) for path in sorted((runs / "checks").glob("*.json"))]
     if not found and not checks:
         raise UserError(f"no finished run in {runs}: run one first, for instance relulab run SS.F7")

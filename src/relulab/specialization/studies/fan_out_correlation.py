@@ -106,7 +106,7 @@ class FanOutCorrelation(TwoLayer):
             ),
             Statement(
                 "SS.F5.width-helps",
-                "Polarity hurts most without over-realisation: fall of ρ_mean from the smallest to the largest p at "
+                "Polarity hurts narrow students most: fall of ρ_mean from the smallest to the largest p at "
                 f"{low}× less at {high}×",
                 (drop.sel(over=low) - drop.sel(over=high)).values,
             ),

@@ -1,17 +1,17 @@
 """SS figure 8 with S0 figures 6 and 7: in what order teacher nodes are recovered, and students that shift focus."""
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 from matplotlib import colormaps
 from matplotlib.figure import Figure
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import PositiveFloat, PositiveInt
 
 from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import SMOKE, Some, Statement, TwoLayer
+from relulab.specialization.studies.two_layer import SMOKE, Polarities, Statement, TwoLayer, Widths
 from relulab.train.probe import Reading
 
 
@@ -28,8 +28,8 @@ class RecoveryOrder(TwoLayer):
     source: ClassVar = "SS figure 8; S0 figures 6 and 7"
     presets: ClassVar = {"smoke": {**SMOKE, "over": (5,)}, "quick": {"seeds": 8, "epochs": 30}}
 
-    over: Annotated[tuple[PositiveInt, ...], Some] = (5,)
-    polarity: Annotated[tuple[NonNegativeFloat, ...], Some] = (0.5, 1, 1.5, 2, 2.5)
+    over: Widths = (5,)
+    polarity: Polarities = (0.5, 1, 1.5, 2, 2.5)
     threshold: PositiveFloat = 0.95
     early: PositiveInt = 1
     watched: PositiveInt = 5
@@ -113,15 +113,16 @@ class RecoveryOrder(TwoLayer):
     def statements(self, result: xr.Dataset) -> list[Statement]:
         order = ("seed", "over", "polarity", "node")
         when = self.recovered_at(result).transpose(*order)
-        follows = when.isel(node=0).copy(data=rank_correlation(-result.strength.transpose(*order).values, when.values))
+        weakness = self.weakness(result).transpose(*order)
+        follows = when.isel(node=0).copy(data=rank_correlation(weakness.values, when.values))
         quarter = max(1, self.m // 4)
-        strong, weak = slice(quarter), slice(-quarter, None)
-        wait = when.isel(node=weak).mean(order[1:]) - when.isel(node=strong).mean(order[1:])
+        strong, weak = weakness <= quarter, weakness > self.m - quarter
+        wait = when.where(weak).mean(order[1:]) - when.where(strong).mean(order[1:])
         last, early = self.epochs, min(self.early, self.epochs)
-        moved = result.favourite.sel(epoch=last) - result.favourite.sel(epoch=early)
-        shift = np.sign(moved).mean(("over", "polarity", "student"))
-        followers = result.followers.sel(epoch=last).mean(("over", "polarity"))
-        crowd = followers.isel(node=strong).mean("node") - followers.isel(node=weak).mean("node")
+        then, now = (_weakness_of(weakness, result.favourite.sel(epoch=epoch)) for epoch in (early, last))
+        shift = np.sign(now - then).mean(("over", "polarity", "student"))
+        followers = result.followers.sel(epoch=last)
+        crowd = followers.where(strong).mean(order[1:]) - followers.where(weak).mean(order[1:])
         return [
             Statement(
                 "SS.F8.order",
@@ -148,6 +149,11 @@ class RecoveryOrder(TwoLayer):
                 crowd.values,
             ),
         ]
+
+
+def _weakness_of(weakness: xr.DataArray, favourite: xr.DataArray) -> xr.DataArray:
+    """The weakness of each student's best teacher node; narrower networks are padded with NaN."""
+    return weakness.sel(node=favourite.fillna(1).astype(int)).where(favourite.notnull())
 
 
 STUDY = RecoveryOrder

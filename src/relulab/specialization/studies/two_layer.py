@@ -7,7 +7,7 @@ import numpy as np
 import torch
 import xarray as xr
 from annotated_types import Ge, Len
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from relulab.data.inputs import Gaussian, Uniform
 from relulab.data.task import Task
@@ -19,7 +19,15 @@ from relulab.specialization.teacher import teacher
 from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
-Some = Len(min_length=1)
+
+def _distinct(values: tuple) -> tuple:
+    if len(set(values)) < len(values):
+        raise ValueError("each value may stand there once")
+    return values
+
+
+Widths = Annotated[tuple[PositiveInt, ...], Len(min_length=1), AfterValidator(_distinct)]
+Polarities = Annotated[tuple[NonNegativeFloat, ...], Len(min_length=1), AfterValidator(_distinct)]
 SMOKE = {
     "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
     "n_train": 500, "n_held_out": 500,
@@ -41,16 +49,17 @@ class TwoLayer(Study):
     """A unit is one student width with a block of seeds; all polarities of a seed share data, start and batches."""
 
     remarks: ClassVar[str] = (
-        "The set-up is the one the authors ran. The printed text has σ = 10, which diverges at learning rate 0.01 "
-        "(run it with sigma=10, lr=0.001), biases that make exactly half of the inputs active (teacher_bias=median) "
-        "and strengths that follow 1/j^p exactly (fan_out=exact). Training is in float32, the release's is in float64."
+        "The set-up is the one the authors ran. The printed text has σ = 10 and learning rate 0.01, which diverges "
+        "(sigma=10 trains with lr=0.001), biases that make about half of the inputs active (teacher_bias=median makes "
+        "it exactly half) and strengths that follow 1/j^p (fan_out=exact). Training is in float32, the release's in "
+        "float64; correlations are taken on held-out points, the release's figure 5 has them on training points."
     )
 
     d: PositiveInt = 100
     C: PositiveInt = 50
     m: PositiveInt = 20
-    over: Annotated[tuple[PositiveInt, ...], Some] = (1, 2, 5, 10)
-    polarity: Annotated[tuple[NonNegativeFloat, ...], Some] = (0, 0.5, 1, 1.5, 2, 2.5)
+    over: Widths = (1, 2, 5, 10)
+    polarity: Polarities = (0, 0.5, 1, 1.5, 2, 2.5)
     seeds: PositiveInt = 32
     epochs: PositiveInt = 100
     steps: PositiveInt = 1000
@@ -59,7 +68,7 @@ class TwoLayer(Study):
     n_train: PositiveInt = 10_000
     n_held_out: Annotated[int, Ge(2)] = 10_000
     inputs: Literal["gaussian", "uniform"] = "gaussian"
-    sigma: PositiveFloat = 1.5
+    sigma: PositiveFloat = 1.5  # standard deviation; for uniform inputs half the width of the interval
     fresh: bool = False
     teacher_bias: float | Literal["median"] = -0.1
     fan_out: Literal["released", "exact"] = "released"
@@ -117,7 +126,7 @@ class TwoLayer(Study):
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         """A seed with a network that diverged has no value: its correlations would pass for un-specialised students."""
-        lost = ~np.isfinite(result.loss).all(("over", "polarity", "epoch")).values
+        lost = ~np.isfinite(result.loss.sel(epoch=self.epochs)).all(("over", "polarity")).values
         diverged = f"Training diverged in {lost.sum()} of {self.seeds} seeds: lower lr or sigma." if lost.any() else ""
         return [
             claim(*s._replace(values=np.where(lost, np.nan, s.values), note=f"{s.note} {diverged}".strip()))
@@ -127,6 +136,16 @@ class TwoLayer(Study):
     @abstractmethod
     def statements(self, result: xr.Dataset) -> list[Statement]:
         """What the paper says of this figure, in numbers."""
+
+    @staticmethod
+    def weakness(result: xr.Dataset) -> xr.DataArray:
+        """The place of each teacher node by strength ‖v*_j‖: 1 the strongest, m the weakest."""
+        from scipy.stats import rankdata
+
+        node = [["node"]]
+        return xr.apply_ufunc(
+            rankdata, -result.strength, input_core_dims=node, output_core_dims=node, kwargs={"axis": -1}
+        )
 
     @abstractmethod
     def looks(self) -> tuple[int, ...]:

@@ -38,20 +38,27 @@ def gradient_rule(
             f"teacher takes {teacher.widths[0]} inputs, student {student.widths[0]}, the points have {x.shape[-1]}: "
             "all three must agree"
         )
+    if teacher.lanes not in (1, student.lanes) or not x.numel():
+        raise UserError(
+            f"{teacher.lanes} teachers for {student.lanes} students at {x.shape[-2]} points: one teacher or as many as "
+            "students, and at least one point"
+        )
     conditions = (
         Check("layers of the student, as many as of the teacher", student.depth, "==", teacher.depth),
         Check("outputs of the student, as many as of the teacher", student.widths[-1], "==", teacher.widths[-1]),
-        Check("leaky slope of the student, the same as the teacher's", student.slope, "==", teacher.slope),
     )
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
+    teacher = teacher if teacher.lanes == student.lanes else MLP.of(*[teacher.module()] * student.lanes)
     n1 = max(*student.widths, *teacher.widths) + 1
     parts = x.detach().double().split(max(1, ENTRIES // (student.lanes * n1**2)), dim=-2)
-    worst = torch.stack([_compare(teacher, student, part, gated) for part in parts]).amax(0)
+    compared = torch.stack([_compare(teacher, student, part, gated) for part in parts])
+    share = compared[..., 0] / compared[..., 1].clamp(min=torch.finfo(x.dtype).tiny)
+    worst = compared.gather(0, share.argmax(0)[None, :, None].expand(1, -1, 2))[0]
     return Finding(
         conditions,
         tuple(
-            Check(f"largest |g_{l} − D_{l}(A_{l} f*_{l} − B_{l} f_{l})| over points and nodes", gap, "==", 0.0, error)
+            Check(f"|g_{l} − D_{l}(A_{l} f*_{l} − B_{l} f_{l})| at the worst point and node", gap, "==", 0.0, error)
             for l, (gap, error) in enumerate(worst.tolist(), 1)
         ),
     )
@@ -63,7 +70,7 @@ def _double(net: nn.Module) -> MLP:
 
 
 def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor, "L 2"]:
-    """A row a layer: the largest gap between rule and back-propagation, and the rounding allowance for it.
+    """A row a layer: the gap between rule and back-propagation and the rounding allowance, where their ratio is worst.
 
     The allowance is γ_K = Kε/(1 − Kε), K the roundings in the longest chain of sums and products, times the same
     expression with absolute weights and inputs, which no partial result exceeds. All gates are open then.
@@ -73,10 +80,12 @@ def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor
     K_eps = 2 * (sum(student.widths) + sum(teacher.widths)) * torch.finfo(x.dtype).eps
     rows = []
     for g_l, mine, its, most, most_star in zip(back_propagated(teacher, student, x), *layers, *bounds, strict=True):
-        gap = ruled(mine, its, gated)[..., : g_l.shape[-1]] - g_l
+        gap = (ruled(mine, its, gated)[..., : g_l.shape[-1]] - g_l).abs().flatten()
         A, B = modulation(most.V, most_star.V)
-        allowance = K_eps / (1 - K_eps) * (A @ most_star.f.unsqueeze(-1) + B @ most.f.unsqueeze(-1))
-        rows.append(torch.stack([gap.abs().max(), allowance.max()]))
+        size = (A @ most_star.f.unsqueeze(-1) + B @ most.f.unsqueeze(-1)).squeeze(-1)[..., : g_l.shape[-1]]
+        allowance = (K_eps / (1 - K_eps) * size).flatten()
+        worst = (gap / allowance.clamp(min=torch.finfo(x.dtype).tiny)).argmax()
+        rows.append(torch.stack([gap[worst], allowance[worst]]))
     return torch.stack(rows)
 
 
