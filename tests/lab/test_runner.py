@@ -1,6 +1,9 @@
 """Runs: the same bits in one process, in the pool and resumed; nothing half-written."""
 
 import json
+import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +83,24 @@ def test_the_folder_tells_the_whole_story(study, tmp_path):
     assert [e["unit"] for e in events if "unit" in e] == [u.name for u in study.units()] and "commit" in events[0]
     assert json.loads((path / "env.json").read_text())["packages"]["torch"].startswith("2.13")
     assert not list(path.rglob("*.part*"))
+
+
+def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
+    run = Run.of(study, "smoke", tmp_path)
+    told: list[str] = []
+
+    class Told(Silent):
+        def waiting(self, run, holder):
+            told.append(holder)
+
+    second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, workers=1, progress=Told()))
+    with run.held(pytest.fail):
+        second.start()
+        while not told:
+            time.sleep(0.01)
+        assert f"process {os.getpid()} on" in told[0] and not (run.path / "status.json").exists()
+    second.join()
+    assert run.finished
 
 
 def test_a_failure_leaves_what_is_done_and_says_so(study, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from relulab.lab.study import Study, Unit
 class Progress(Protocol):
     """What a user sees while a run goes on."""
 
+    def waiting(self, run: Run, holder: str) -> None: ...
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None: ...
     def steps(self, seed_steps: int) -> None: ...
     def unit(self, unit: Unit, seconds: float) -> None: ...
@@ -26,6 +27,7 @@ class Progress(Protocol):
 class Silent:
     """No progress shown."""
 
+    def waiting(self, run, holder) -> None: ...
     def start(self, study, run, todo, kept, workers) -> None: ...
     def steps(self, seed_steps) -> None: ...
     def unit(self, unit, seconds) -> None: ...
@@ -48,8 +50,14 @@ def run_study(
     """
     preset = preset or study.nearest_preset()
     run, progress = Run.of(study, preset, Path(runs)), progress or Silent()
-    if run.finished and not redraw:
-        return summary(run)
+    with run.held(lambda holder: progress.waiting(run, holder)):
+        if redraw or not run.finished:
+            _complete(study, run, preset, workers, progress)
+    return summary(run)
+
+
+def _complete(study: Study, run: Run, preset: str, workers: int | None, progress: Progress) -> None:
+    """Measures the units that are missing, then draws and judges; the run is held by this process."""
     units = study.units()
     todo = [unit for unit in units if not run.has(unit)]
     before = run.status
@@ -90,7 +98,6 @@ def run_study(
     finally:
         progress.stop()
     status("finished", done)
-    return summary(run)
 
 
 def _describe(study: Study, run: Run, preset: str) -> None:

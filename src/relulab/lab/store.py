@@ -1,10 +1,13 @@
 """The run store: runs/<study>/<preset>-<hash>/, written so that a kill at any instant loses only work under way."""
 
+import fcntl
 import json
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +58,25 @@ class Run:
     @classmethod
     def of(cls, study: Study, preset: str, runs: Path) -> "Run":
         return cls(runs / study.name / f"{preset}-{study.hash}")
+
+    @contextmanager
+    def held(self, on_wait: Callable[[str], None]) -> Iterator[None]:
+        """The run for this process alone; a second one says who holds it and waits.
+
+        The lock is the system's, on the open file, so it ends with the process that holds it, however that ends.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "lock").open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                on_wait(file.read().strip() or "another process")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()} since {datetime.now():%Y-%m-%d %H:%M:%S}")
+            file.flush()
+            yield
 
     def unit(self, unit: Unit) -> Path:
         return self.path / "units" / f"{unit.name}.nc"

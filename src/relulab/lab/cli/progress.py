@@ -15,6 +15,9 @@ from relulab.lab.words import span
 class Bar:
     """Shown on stderr, and moving only on a terminal."""
 
+    def waiting(self, run: Run, holder: str) -> None:
+        errors.print(f"{run.path} is held by {holder}: waiting for it", highlight=False, soft_wrap=True)
+
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
         self.steps_done, self.units_done, self.units = 0, kept, kept + len(todo)
         self.begun = time.perf_counter()

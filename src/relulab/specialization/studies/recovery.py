@@ -144,8 +144,8 @@ class Recovery(TwoLayer):
             ),
             Statement(
                 "S0.F11.width-loss-everywhere",
-                f"Width lowers the evaluation loss at p = {least:g} too: share of seeds whose {low}× student ends above "
-                f"the {high}× one",
+                f"Width lowers the evaluation loss at p = {least:g} too: share of seeds whose {low}× student ends "
+                f"above the {high}× one",
                 wins.sel(polarity=least).values,
                 ">",
                 0.5,
@@ -153,8 +153,8 @@ class Recovery(TwoLayer):
             ),
             Statement(
                 "S0.F11.polarity-gap",
-                f"Width does more for the loss of polarised teachers: share of seeds whose {low}× student ends above the "
-                f"{high}× one at p = {most:g}, less the same at p = {least:g}",
+                f"Width does more for the loss of polarised teachers: share of seeds whose {low}× student ends above "
+                f"the {high}× one at p = {most:g}, less the same at p = {least:g}",
                 (wins.sel(polarity=most) - wins.sel(polarity=least)).values,
             ),
         ]
