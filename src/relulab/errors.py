@@ -8,6 +8,10 @@ class UserError(ValueError):
     """A mistake in what was asked for: the message says what was given, what was expected and what to do."""
 
 
+class WorkerDied(RuntimeError):
+    """A process that measured a unit ended without a word; what was finished is kept."""
+
+
 def nearest(given: str, known: Iterable[str]) -> str:
     """The end of an error sentence: the closest known name, or all of them when none is close.
 

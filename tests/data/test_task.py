@@ -62,3 +62,15 @@ def test_disagreeing_sizes_are_refused():
         Task(net, Gaussian(8), seeds=[0])
     with pytest.raises(UserError, match="dimension 9"):
         Task(net, Gaussian(9), seeds=[0, 1])
+
+
+def test_inputs_need_a_dimension_and_a_spread():
+    for wrong in (lambda: Gaussian(0), lambda: Gaussian(3, std=-1.0), lambda: Uniform(3, half=0.0)):
+        with pytest.raises(UserError, match="must be positive"):
+            wrong()
+
+
+def test_seeds_out_of_range_are_refused():
+    for seed in (-1, 2**32):
+        with pytest.raises(UserError, match="given was"):
+            teacher((8, 4, 3), seeds=[seed])

@@ -53,3 +53,8 @@ def test_rank_correlation_is_spearmans():
 def test_rank_correlation_of_a_constant_or_of_nan_is_undefined():
     assert np.isnan(rank_correlation(np.ones(4), np.arange(4.0)))
     assert np.isnan(rank_correlation(np.array([1.0, np.nan, 2.0]), np.arange(3.0)))
+
+
+def test_intervals_stay_within_what_is_possible():
+    c = claim("X", "a share", [0.9, 1.0, 1.0, 0.7, 1.0], ">", 0.5, within=(0, 1))
+    assert c.high == 1 and c.low < c.measured

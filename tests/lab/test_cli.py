@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import pytest
 
@@ -33,6 +34,16 @@ def here(tmp_path, monkeypatch, capsys):
         return end.value.code or 0, *capsys.readouterr()
 
     return call
+
+
+def test_version(here):
+    assert here("--version")[1].strip() == version("relulab")
+
+
+def test_a_folder_that_cannot_be_written_does_not_hide_a_check(here, tmp_path):
+    (tmp_path / "runs").write_text("a file")
+    code, out, err = here("check", "SS.L1")
+    assert code == 0 and "HOLDS" in out and "not kept for the report" in err
 
 
 def test_help_does_not_import_torch():

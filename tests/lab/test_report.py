@@ -1,6 +1,7 @@
 """The report: complete pages from files alone, safe against what stands in them."""
 
 import json
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -62,8 +63,6 @@ def test_a_runs_page_says_how_it_was_made(runs, tmp_path):
 
 
 def test_markup_in_files_is_escaped(runs, tmp_path):
-    import shutil
-
     copy = tmp_path / "runs"
     shutil.copytree(runs, copy)
     path = next(copy.glob("recovery/*/config.json"))
@@ -83,6 +82,15 @@ def test_the_largest_plain_preset_speaks(runs, tmp_path):
 
     rows = [run("smoke", {}, "3"), run("quick", {}, "1"), run("quick", {}, "2"), run("paper", {"lr": 1}, "4")]
     assert _one_a_study(rows) == [rows[2]]
+
+
+def test_one_damaged_file_does_not_hide_the_others(runs, tmp_path):
+    copy = tmp_path / "runs"
+    shutil.copytree(runs, copy)
+    next(copy.glob("recovery/*/claims.json")).write_text("{half")
+    (copy / "checks" / "S0.T6.json").write_text("[]")
+    text = build(copy, tmp_path / "out").read_text()
+    assert "SS.F5.follow" in text and "SS.F7.stuck" not in text and "S0.T6.json" in text
 
 
 def test_no_runs_is_said(tmp_path):

@@ -1,7 +1,10 @@
 """Runs: the same bits in one process, in the pool and resumed; nothing half-written."""
 
 import json
+import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 import xarray as xr
 
 from relulab import find_study, run_study
+from relulab.errors import WorkerDied
 from relulab.lab.runner import Silent
 from relulab.lab.store import Run, atomic, read_dataset, write_dataset
 
@@ -101,6 +105,40 @@ def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
         assert f"process {os.getpid()} on" in told[0] and not (run.path / "status.json").exists()
     second.join()
     assert run.finished
+
+
+@pytest.mark.parametrize("name", ["claims.json", "status.json", "figures.json"])
+def test_a_damaged_conclusion_is_made_again(study, tmp_path, name):
+    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    (Path(first["run"]) / name).write_text("{half")
+    assert run_study(study, preset="smoke", runs=tmp_path, workers=1)["claims"] == first["claims"]
+
+
+def test_a_plain_script_needs_no_guard(tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import relulab as rl\n"
+        "study = rl.find_study('SS.F7').configured('smoke', {'steps': 5})\n"
+        "print(rl.run_study(study, workers=2)['study'], __file__)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["recovery", str(script)], done.stderr
+
+
+def test_a_worker_that_dies_is_said(study, tmp_path):
+    class Kill(Silent):
+        def steps(self, seed_steps):
+            for worker in multiprocessing.active_children():
+                worker.kill()
+
+    with pytest.raises(WorkerDied, match="want of memory"):
+        run_study(study, preset="smoke", runs=tmp_path, workers=2, progress=Kill())
+    assert Run.of(study, "smoke", tmp_path).status["state"] == "failed"
+
+
+def test_a_name_stands_for_its_preset(tmp_path):
+    summary = run_study("SS.F8", preset="smoke", runs=tmp_path, workers=1)
+    assert summary["study"] == "recovery-order" and summary["preset"] == "smoke"
 
 
 def test_a_failure_leaves_what_is_done_and_says_so(study, tmp_path, monkeypatch):

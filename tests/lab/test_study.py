@@ -2,7 +2,7 @@
 
 import pytest
 
-from relulab import UserError, find_study
+from relulab import UserError, find_study, find_theorem
 from relulab.lab.catalogue import find, listing, studies
 from relulab.lab.settings import changes, parse
 from relulab.lab.study import Study
@@ -31,6 +31,19 @@ def test_unknown_ids_name_the_nearest():
         find_study("SS.F77")
     with pytest.raises(UserError, match="did you mean 'recovery'"):
         find("recovry")
+
+
+def test_a_theorem_is_not_run_and_a_study_not_checked():
+    with pytest.raises(UserError, match=r"is a theorem: relulab check SS\.L1"):
+        find_study("SS.L1")
+    with pytest.raises(UserError, match=r"is a study: relulab run SS\.F7"):
+        find_theorem("SS.F7")
+    assert find("LM.F8").name == "mean_rank"
+
+
+def test_every_field_says_what_it_is():
+    for study in studies().values():
+        assert all(field.description for field in study.model_fields.values()), study.name
 
 
 def test_names_and_ids_lead_to_the_same_study():
@@ -81,7 +94,7 @@ def test_file_then_words_the_later_wins(tmp_path):
     assert study.configured("smoke", found).polarity == (1.0,)
 
 
-@pytest.mark.parametrize("name, text", [("a.json", "{"), ("a.toml", "= 3"), ("a.json", "[1]")])
+@pytest.mark.parametrize("name, text", [("a.json", "{"), ("a.toml", "= 3"), ("a.json", "[1]"), ("a.yaml", "seeds: 3")])
 def test_a_broken_file_is_said(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match="--config"):

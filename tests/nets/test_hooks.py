@@ -36,3 +36,18 @@ def test_hooks_are_gone_afterwards():
 def test_no_relu_module_is_said():
     with pytest.raises(UserError, match=r"nn\.ReLU"):
         hidden(nn.Sequential(nn.Linear(3, 4), nn.Tanh()), torch.randn(6, 3))
+
+
+def test_the_module_is_looked_at_in_eval_mode_and_left_as_it_was():
+    module = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 4), nn.ReLU())
+    module[2].eval()
+    x = torch.randn(6, 3) + 5
+    first, again = hidden(module, x), hidden(module, x)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert module[2].running_mean.abs().max() == 0
+    assert module.training and module[3].training and not module[2].training
+
+
+def test_activations_of_other_shapes_are_refused():
+    with pytest.raises(UserError, match=r"\(6, 2, 4\)"):
+        hidden(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), torch.randn(6, 2, 3))

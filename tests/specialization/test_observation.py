@@ -55,3 +55,15 @@ def test_cross_entropy_is_reported_as_such(scene):
     x, y = points.of_lane(2)
     expected = torch.nn.functional.cross_entropy(student.module(2)(x), y.argmax(1))
     torch.testing.assert_close(seen.loss[2], expected.detach(), rtol=1e-5, atol=0)
+
+
+def test_teachers_and_students_of_different_types_can_be_compared():
+    teacher, student = relulab.teacher((5, 4, 2), seeds=[0]), relulab.small_normal((5, 6, 2), [0])
+    rho = relulab.layer_correlations(teacher, student, torch.randn(20, 5))["1"]
+    assert rho.shape == (1, 4, 6) and rho.dtype == torch.float64
+
+
+def test_lanes_must_agree(scene):
+    teacher, student, points, _ = scene
+    with pytest.raises(relulab.UserError, match="1 lanes"):
+        relulab.Observer(teacher, points)(student.lane(0))

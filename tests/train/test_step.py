@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relulab import MSE, CrossEntropy, Gaussian, Task, UserError, sgd, small_normal, teacher, torch_default
+from relulab import MSE, CrossEntropy, Gaussian, Probe, Task, UserError, sgd, small_normal, teacher, torch_default
 from relulab.train.step import Step
 
 LOSSES = {
@@ -71,3 +71,15 @@ def test_students_that_do_not_fit_the_task_are_refused():
     for widths, seeds, word in (((8, 5, 3), [0, 1], "lanes"), ((9, 5, 3), [0], "inputs"), ((8, 5, 2), [0], "outputs")):
         with pytest.raises(UserError, match=word):
             sgd(small_normal(widths, seeds), task, epochs=1)
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [({"epochs": -1}, "epochs=-1"), ({"epochs": 1, "lr": -0.1}, "lr=-0.1"), ({"epochs": 1, "batch": 0}, "batch=0"),
+     ({"epochs": 1, "lr": [0.1, 0.2]}, "2 learning rates"),
+     ({"epochs": 1, "probes": [Probe((2,), lambda net: {})]}, "epoch 2")],
+)  # fmt: skip
+def test_impossible_training_is_refused(options, word):
+    task = Task(teacher((8, 4, 3), seeds=[0]), Gaussian(8), seeds=[0], n_train=20, n_held_out=20)
+    with pytest.raises(UserError, match=word):
+        sgd(small_normal((8, 5, 3), [0]), task, **options)

@@ -6,6 +6,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float64
 
+from relulab.errors import UserError
+
 
 @runtime_checkable
 class Inputs(Protocol):
@@ -14,6 +16,11 @@ class Inputs(Protocol):
     d: int
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]: ...
+
+
+def _positive(d: int, spread: float) -> None:
+    if d < 1 or not spread > 0:
+        raise UserError(f"inputs of dimension {d} and spread {spread}: both must be positive")
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,9 @@ class Gaussian:
     d: int
     std: float = 1.0
 
+    def __post_init__(self):
+        _positive(self.d, self.std)
+
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
         return rng.standard_normal((n, self.d)) * self.std
 
@@ -37,6 +47,9 @@ class Uniform:
 
     d: int
     half: float = 1.0
+
+    def __post_init__(self):
+        _positive(self.d, self.half)
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
         return rng.uniform(-self.half, self.half, (n, self.d))

@@ -34,22 +34,32 @@ def instruments() -> dict[str, Instrument]:
     return dict(REGISTRY)
 
 
+def _theorem_names() -> dict[str, Theorem]:
+    return {key.lower(): t for t in theorems().values() for key in (t.id, t.name, *t.ids)}
+
+
 def find_study(wanted: str) -> type[Study]:
     """A study by its name or by a ledger id that it covers."""
     names = {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
+    if wanted.lower() not in names and wanted.lower() in _theorem_names():
+        raise UserError(f"{wanted} is a theorem: relulab check {wanted}")
     return _find(wanted, names, "study", [key for s in studies().values() for key in (s.name, *s.ids)])
 
 
 def find_theorem(wanted: str) -> Theorem:
     """A theorem by its ledger id or by its name."""
-    names = {key.lower(): t for t in theorems().values() for key in (t.id, t.name, *t.ids)}
+    names = _theorem_names()
+    if wanted.lower() not in names and wanted.lower() in {
+        k.lower() for s in studies().values() for k in (s.name, *s.ids)
+    }:
+        raise UserError(f"{wanted} is a study: relulab run {wanted}")
     return _find(wanted, names, "theorem", [key for t in theorems().values() for key in (t.id, t.name)])
 
 
 def find(wanted: str) -> type[Study] | Theorem | Instrument:
     """Anything by name or ledger id: studies first, then theorems, then instruments."""
-    names: dict = {i.name: i for i in instruments().values()}
-    names |= {key.lower(): t for t in theorems().values() for key in (t.id, t.name, *t.ids)}
+    names: dict = {key.lower(): i for i in instruments().values() for key in (*i.ids, i.name)}
+    names |= _theorem_names()
     names |= {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
     shown = [*studies(), *(i for s in studies().values() for i in s.ids), *theorems(), *instruments()]
     return _find(wanted, names, "study, theorem or instrument", shown)

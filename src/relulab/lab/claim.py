@@ -1,5 +1,6 @@
 """Claims: a paper's statement in our words, the measured quantity with its interval over seeds, and a verdict."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -40,11 +41,12 @@ def claim(
     relation: Literal[">", "<"],
     bound: float,
     note: str = "",
+    within: tuple[float, float] = (-math.inf, math.inf),
 ) -> Claim:
     """A claim on the mean over seeds of ``values``, one a seed, with its 95 % Student interval.
 
     Seeds without a value (NaN) make it INCONCLUSIVE: leaving them out would choose the seeds that worked. So do fewer
-    than five seeds.
+    than five seeds. ``within`` are the values that are possible at all: the interval is cut there.
 
     >>> claim("X.1", "a difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
     'HOLDS'
@@ -60,7 +62,7 @@ def claim(
         note = f"{note} Fewer than {FEWEST} seeds give no verdict.".strip()
     mean = float(x.mean())
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2) * x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    low, high = mean - half, mean + half
+    low, high = (float(x) for x in np.clip([mean - half, mean + half], *within))
     beyond, short = (low > bound, high < bound) if relation == ">" else (high < bound, low > bound)
     verdict = Verdict.HOLDS if beyond else Verdict.REFUTED if short else Verdict.INCONCLUSIVE
     if n < FEWEST:

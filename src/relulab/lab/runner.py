@@ -6,11 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from relulab.lab.catalogue import find_study
 from relulab.lab.engines.local import run_units
 from relulab.lab.environment import cores, environment
 from relulab.lab.figure import FORMATS, house_style, save
 from relulab.lab.store import Run, atomic, read_json, write_dataset, write_json
 from relulab.lab.study import Study, Unit
+
+STARTING = 5.0  # seconds until the workers have loaded torch, and for drawing
 
 
 @runtime_checkable
@@ -35,7 +38,7 @@ class Silent:
 
 
 def run_study(
-    study: Study,
+    study: Study | str,
     *,
     preset: str | None = None,
     runs: Path = Path("runs"),
@@ -45,9 +48,13 @@ def run_study(
 ) -> dict:
     """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints.
 
-    The run is named after ``preset``, or the preset that the study differs least from. With ``redraw`` the figures and
-    claims of a finished run are made again from its stored units.
+    ``study`` is a configured study, or a name or id, which stands for the preset, ``quick`` if none is given. The run
+    is named after ``preset``, or the preset that the study differs least from. With ``redraw`` the figures and claims
+    of a finished run are made again from its stored units.
     """
+    if isinstance(study, str):
+        preset = preset or "quick"
+        study = find_study(study).configured(preset)
     preset = preset or study.nearest_preset()
     run, progress = Run.of(study, preset, Path(runs)), progress or Silent()
     with run.held(lambda holder: progress.waiting(run, holder)):
@@ -138,8 +145,8 @@ def summary(run: Run) -> dict:
 
 
 def rough_seconds(todo: list[Unit], workers: int, rate: Callable[[], float]) -> float:
-    """A rough forecast: flops at 45 % of the measured rate of a large matrix product on one core."""
-    return sum(unit.flops for unit in todo) / (0.45 * rate() * workers) if todo else 0.0
+    """A rough forecast: flops at 45 % of the measured rate of a large matrix product on one core, and the start."""
+    return STARTING + sum(unit.flops for unit in todo) / (0.45 * rate() * workers) if todo else 0.0
 
 
 def _now() -> str:

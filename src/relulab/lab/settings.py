@@ -41,6 +41,8 @@ def _fit(study: type[Study], key: str, value: Any) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    if path.suffix not in (".json", ".toml"):
+        raise UserError(f"--config {path}: write it as .json or .toml")
     try:
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

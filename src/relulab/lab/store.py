@@ -96,11 +96,20 @@ class Run:
 
     @property
     def status(self) -> dict:
-        path = self.path / "status.json"
-        return read_json(path) if path.exists() else {}
+        """What status.json says; nothing when it is missing or damaged."""
+        try:
+            return read_json(self.path / "status.json")
+        except (OSError, ValueError):
+            return {}
 
     @property
     def finished(self) -> bool:
+        """Whether the run ended well and what it concluded can be read; if not, the same command concludes anew."""
+        try:
+            for name in ("config", "env", "claims", "figures"):
+                read_json(self.path / f"{name}.json")
+        except (OSError, ValueError):
+            return False
         return self.status.get("state") == "finished"
 
     def log(self, **event: Any) -> None:

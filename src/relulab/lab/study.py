@@ -38,7 +38,7 @@ class Study(BaseModel):
     part of a run's name, so results of older code are not mistaken for new ones.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     name: ClassVar[str]
     ids: ClassVar[tuple[str, ...]]
@@ -49,6 +49,7 @@ class Study(BaseModel):
     version: ClassVar[int] = 1
 
     root: NonNegativeInt = 0
+    """root of all random streams"""
 
     @abstractmethod
     def units(self) -> list[Unit]: ...

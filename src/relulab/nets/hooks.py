@@ -15,7 +15,10 @@ RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.ReLU6, nn.PReLU)
 
 @contextmanager
 def rectifiers(module: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """While open, every call of ``module`` leaves what each ReLU put out, by the ReLU's name, in call order."""
+    """While open, every call of ``module`` leaves what each ReLU put out, by the ReLU's name, in call order.
+
+    The module is in eval mode meanwhile: Dropout and BatchNorm would make of each look another network, and change it.
+    """
     seen: dict[str, Tensor] = {}
 
     def keep(name: str):
@@ -31,11 +34,15 @@ def rectifiers(module: nn.Module) -> Iterator[dict[str, Tensor]]:
             f"{type(module).__name__} has no ReLU module that hooks can see: write its activations as nn.ReLU() or "
             "nn.LeakyReLU() modules instead of calls of torch.relu"
         )
+    training = [m for m in module.modules() if m.training]
+    module.eval()
     try:
         yield seen
     finally:
         for handle in handles:
             handle.remove()
+        for m in training:
+            m.training = True
 
 
 def units(f: Tensor) -> Float[Tensor, "N n"]:
@@ -47,6 +54,12 @@ def units(f: Tensor) -> Float[Tensor, "N n"]:
     return f if f.dim() == 2 else f.movedim(1, -1).reshape(-1, f.shape[1])
 
 
+def fitted(module: nn.Module, x: Tensor) -> Tensor:
+    """x in the floating type of the module's parameters."""
+    types = [p.dtype for p in module.parameters() if p.is_floating_point()]
+    return x.to(types[0]) if types and x.is_floating_point() else x
+
+
 @torch.no_grad()
 def hidden(net: nn.Module, x: Tensor) -> dict[str, Tensor]:
     """Post-ReLU activations of every hidden layer by name: (lane, N, n) for an MLP, (N, n) for a user's module.
@@ -55,7 +68,7 @@ def hidden(net: nn.Module, x: Tensor) -> dict[str, Tensor]:
     ['1']
     """
     if isinstance(net, MLP):
-        return {str(l): f for l, f in enumerate(net.layers(x)[:-1], 1)}
+        return {str(l): f for l, f in enumerate(net.layers(x.to(net.dtype))[:-1], 1)}
     with rectifiers(net) as seen:
-        net(x)
+        net(fitted(net, x))
     return {name: units(f) for name, f in seen.items()}

@@ -50,7 +50,9 @@ def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor) -> dic
     f_star, f = hidden(teacher, x), hidden(student, x)
     if len(f_star) != len(f):
         raise UserError(f"the teacher has {len(f_star)} ReLU layers, the student {len(f)}: layers cannot be paired")
-    return {name: correlation(a, b) for a, (name, b) in zip(f_star.values(), f.items(), strict=True)}
+    pairs = zip(f_star.values(), f.items(), strict=True)
+    types = [torch.promote_types(a.dtype, b.dtype) for a, b in zip(f_star.values(), f.values(), strict=True)]
+    return {name: correlation(a.to(t), b.to(t)) for (a, (name, b)), t in zip(pairs, types, strict=True)}
 
 
 @instrument(source="SS section 7", ids=("SS.F7", "SS.F8"))

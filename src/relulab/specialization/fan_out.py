@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.nets.hooks import rectifiers
+from relulab.nets.hooks import fitted, rectifiers
 from relulab.nets.mlp import MLP
 
 
@@ -41,7 +41,7 @@ def _readers(module: nn.Module, x: Tensor) -> dict[str, Tensor]:
 
         handles = [m.register_forward_hook(at_linear) for m in module.modules() if isinstance(m, nn.Linear)]
         try:
-            module(x)
+            module(fitted(module, x))
         finally:
             for handle in handles:
                 handle.remove()

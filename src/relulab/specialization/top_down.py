@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.nets.hooks import rectifiers
+from relulab.nets.hooks import fitted, rectifiers
 from relulab.nets.mlp import MLP
 
 
@@ -58,18 +58,18 @@ def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"
     r"""V_l(x) = ∂f_L/∂f_l of every hidden layer, without the bias unit's column: (lane, N, C, n) for an MLP.
 
     For relulab's networks by the recursion of SS eq. 3; for a user's module by automatic differentiation at what each
-    of its ReLUs puts out (N, C, n), where n counts all entries of the activation. Put the module in eval mode first:
-    BatchNorm in training mode lets samples feel each other.
+    of its ReLUs puts out (N, C, n), where n counts all entries of the activation.
 
     >>> top_down(MLP((3, 4, 2)), torch.zeros(5, 3))["1"].shape
     torch.Size([1, 5, 2, 4])
     """
     if isinstance(net, MLP):
         with torch.no_grad():
-            return {str(l): layer.V[..., :-1] for l, layer in enumerate(top_down_layers(net, x)[:-1], 1)}
+            layers = top_down_layers(net, x.to(net.dtype))
+            return {str(l): layer.V[..., :-1] for l, layer in enumerate(layers[:-1], 1)}
     with torch.enable_grad(), rectifiers(net) as seen:
         # The input carries the graph too, so that a module with frozen weights can still be differentiated.
-        y = net(x.detach().requires_grad_())
+        y = net(fitted(net, x).detach().requires_grad_())
         if y.dim() != 2:
             raise UserError(f"the module's output has shape {tuple(y.shape)}, expected was (samples, outputs)")
         f = list(seen.values())

@@ -33,6 +33,15 @@ def sgd(
     the gaps are NaN. The gradient is averaged over the batch; ``lr`` may differ by lane. ``tick`` is told the
     seed-steps done, once an epoch.
     """
+    if not isinstance(student, MLP):
+        raise UserError(
+            f"sgd trains an MLP, not a {type(student).__name__}: MLP.of(module) makes one of an nn.Sequential"
+        )
+    rates = [lr] if isinstance(lr, int | float) else list(lr)
+    if min(epochs + 1, steps, batch) < 1 or not all(rate > 0 for rate in rates):
+        raise UserError(
+            f"epochs={epochs}, steps={steps}, batch={batch}, lr={lr}: all must be positive (epochs may be 0)"
+        )
     if student.lanes != task.teacher.lanes or student.widths[0] != task.inputs.d:
         raise UserError(
             f"student of {student.lanes} lanes with {student.widths[0]} inputs for a task of {task.teacher.lanes} "
@@ -42,8 +51,8 @@ def sgd(
         raise UserError(f"student has {student.widths[-1]} outputs, the teacher {task.teacher.widths[-1]}")
     if student.dtype != task.dtype:
         raise UserError(f"the student is {student.dtype}, the task {task.dtype}: give both the same dtype")
-    if not isinstance(lr, int | float) and len(lr) != student.lanes:
-        raise UserError(f"{len(lr)} learning rates for {student.lanes} lanes: give one, or one a lane")
+    if not isinstance(lr, int | float) and len(rates) != student.lanes:
+        raise UserError(f"{len(rates)} learning rates for {student.lanes} lanes: give one, or one a lane")
     late = [epoch for probe in probes for epoch in probe.epochs if not 0 <= epoch <= epochs]
     if late:
         raise UserError(f"a probe wants to look at epoch {late[0]}, training has epochs 0 (the start) to {epochs}")

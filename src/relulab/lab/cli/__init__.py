@@ -3,30 +3,50 @@
 import os
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 
-from relulab.errors import UserError
+from relulab.errors import UserError, WorkerDied
 from relulab.lab.cli import look, work
 
 app = typer.Typer(
     name="relulab",
-    help="A laboratory for what ReLU networks learn: studies, theorems and instruments from five research documents.",
+    help="A laboratory for what ReLU networks learn: figures of the papers as studies, their theorems as checks. "
+    "Things go by name or by an id of the papers' items: SS.F7 is figure 7 of SS, S0.T6 theorem 6 of S0.",
+    invoke_without_command=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
 )
+
+
+@app.callback()
+def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        from importlib.metadata import version as of
+
+        print(of("relulab"))
+        raise typer.Exit
+
+
 for verb in (look.list_, look.show, work.run, work.reproduce, work.report, work.check, look.env):
     app.command(verb.__name__.rstrip("_"))(verb)
 
 
 def main() -> None:
     """Exit codes: 0 done, 1 a claim or check failed, 2 usage, 3 a fault of ours, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
     try:
         app()
     except UserError as error:
         print(f"relulab: {error}", file=sys.stderr)
         sys.exit(2)
+    except WorkerDied as error:
+        print(f"relulab: {error}; finished units are kept, the same command continues", file=sys.stderr)
+        sys.exit(3)
     except OSError as error:
         print(f"relulab: {error.filename or 'file system'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)

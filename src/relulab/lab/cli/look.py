@@ -9,7 +9,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and 
 
 
 def list_(json_: Json = False) -> None:
-    """Every study, theorem and instrument, with the ledger ids it covers."""
+    """Every study, theorem and instrument, with the ids of the papers' items that it covers."""
     from relulab.lab.catalogue import listing
 
     rows = listing()
@@ -28,7 +28,7 @@ def list_(json_: Json = False) -> None:
 
 
 def show(
-    id: Annotated[str, typer.Argument(help="A name or a ledger id, for instance recovery or SS.F7.")],
+    id: Annotated[str, typer.Argument(help="A name or an id, for instance recovery or SS.F7.")],
     json_: Json = False,
 ) -> None:
     """What a study, theorem or instrument is, its fields or its statement, and how to run it."""
@@ -40,10 +40,11 @@ def show(
 
     thing = find(id)
     if isinstance(thing, type) and issubclass(thing, Study):
-        paper = thing.configured("paper").model_dump(mode="json")
+        values = thing.configured("paper").model_dump(mode="json")
         document = {
             "study": thing.name, "ids": list(thing.ids), "title": thing.title, "source": thing.source,
-            "about": getdoc(thing), "remarks": thing.remarks, "fields": paper,
+            "about": getdoc(thing), "remarks": thing.remarks, "fields": values,
+            "meanings": {name: field.description for name, field in thing.model_fields.items()},
             "presets": {**thing.presets, "paper": {}}, "run": f"relulab run {thing.name} --preset quick",
         }  # fmt: skip
     elif isinstance(thing, Theorem):
@@ -61,7 +62,17 @@ def show(
         return print_json(document)
     from relulab.lab.cli.tables import print_document
 
-    print_document(document)
+    meanings = document.pop("meanings", {})
+    if meanings:
+        document["fields"] = {k: f"{_plain(v)}  ({meanings[k]})" for k, v in document["fields"].items()}
+        document["presets"] = {k: ", ".join(f"{n}={_plain(v)}" for n, v in p.items()) or "the values above"
+                               for k, p in document["presets"].items()}  # fmt: skip
+    print_document({k: ", ".join(v) if isinstance(v, list) else v for k, v in document.items()})
+
+
+def _plain(value: object) -> str:
+    """A value as one would write it after --set."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def env(json_: Json = False) -> None:

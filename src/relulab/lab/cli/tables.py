@@ -58,7 +58,7 @@ def print_overview(runs: list[dict], checks: list[dict]) -> None:
         for c in run["claims"]:
             verdicts.setdefault(paper_of(c["id"]), Counter())[c["verdict"]] += 1
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("paper", "", "holds", "refuted", "inconclusive", "theorems as expected"):
+    for column in ("paper", "", "holds", "refuted", "inconclusive", "demonstrations as expected"):
         table.add_column(column)
     for tag, paper in PAPERS.items():
         its = [d for check in checks if paper_of(check["theorem"]) == tag for d in check["demonstrations"]]

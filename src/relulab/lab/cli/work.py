@@ -13,7 +13,7 @@ Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Pro
 
 
 def run(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Names or ledger ids of studies.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Names or ids of studies, for instance SS.F7.")],
     preset: Preset = "quick",
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="JSON or TOML file with fields to change.")
@@ -72,7 +72,7 @@ def report(
 
 
 def check(
-    id: Annotated[str, typer.Argument(metavar="THEOREM", help="A theorem's ledger id or name, for instance SS.L1.")],
+    id: Annotated[str, typer.Argument(metavar="THEOREM", help="A theorem's id or name, for instance SS.L1.")],
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
@@ -93,7 +93,13 @@ def _run(study, preset: str, runs: Path, workers: int | None, quiet: bool, redra
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.tables import console, errors, print_run
     from relulab.lab.runner import run_study
+    from relulab.lab.store import Run
 
+    there = Run.of(study, preset, runs)
+    if there.finished and not (quiet or redraw):
+        errors.print(
+            f"{study.name}: finished earlier ({there.status['updated']}), read from {there.path}", soft_wrap=True
+        )
     try:
         bar = None if quiet else Bar()
         summary = run_study(study, preset=preset, runs=runs, workers=workers, progress=bar, redraw=redraw)
@@ -109,11 +115,15 @@ def _run(study, preset: str, runs: Path, workers: int | None, quiet: bool, redra
 
 def _check(theorem, runs: Path) -> dict:
     """The demonstrations, kept for the report."""
+    from relulab.lab.cli.tables import errors
     from relulab.lab.store import write_json
 
     document = theorem.demonstrate()
     about = {"title": theorem.title, "statement": theorem.statement, "source": theorem.source}
-    write_json(runs / "checks" / f"{theorem.id}.json", document | about)
+    try:
+        write_json(runs / "checks" / f"{theorem.id}.json", document | about)
+    except OSError as error:
+        errors.print(f"not kept for the report: {runs}: {error.strerror}", highlight=False, soft_wrap=True)
     return document
 
 

@@ -3,11 +3,15 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
+from relulab.errors import WorkerDied
 from relulab.lab.store import Run, write_dataset
 from relulab.lab.study import Study, Unit
 
@@ -36,17 +40,36 @@ def run_units(
     queue = sorted(units, key=lambda u: -u.flops)
     pool = ProcessPoolExecutor(min(workers, len(units)), context, initializer=_begin, initargs=(counter,))
     try:
-        pending = {pool.submit(measure_unit, study, run, unit): unit for unit in queue}
+        with _scripts_left_alone(study):
+            pending = {pool.submit(measure_unit, study, run, unit): unit for unit in queue}
         while pending:
             finished, _ = wait(pending, BEAT, FIRST_COMPLETED)
             on_steps(counter.value - told)
             told = counter.value
             for future in finished:
                 on_unit(pending.pop(future), future.result())
+    except BrokenProcessPool:
+        _stop(pool)
+        raise WorkerDied("a worker process died, perhaps for want of memory: try fewer with --workers") from None
     except BaseException:
         _stop(pool)
         raise
     pool.shutdown()
+
+
+@contextmanager
+def _scripts_left_alone(study: Study) -> Iterator[None]:
+    """Workers start without importing the user's script again, so that it needs no ``if __name__ == "__main__"``.
+
+    A study that is defined in the script itself can only be found there: then the script needs the guard.
+    """
+    main = sys.modules["__main__"]
+    hidden = {} if type(study).__module__ == "__main__" else {k: main.__dict__.get(k) for k in ("__file__", "__spec__")}
+    main.__dict__.update(dict.fromkeys(hidden))
+    try:
+        yield
+    finally:
+        main.__dict__.update({k: v for k, v in hidden.items() if v is not None})
 
 
 def measure_unit(study: Study, run: Run, unit: Unit, tick: Callable[[int], None] | None = None) -> float:

@@ -19,7 +19,12 @@ def build(runs: Path, out: Path) -> Path:
     """Writes the report on all finished runs and all checks below ``runs``; returns its index page."""
     folders = [Run(path.parent) for path in sorted(runs.glob("*/*/claims.json"))]
     found = [_read_run(run.path) for run in folders if run.finished]
-    checks = [_read_check(path) for path in sorted((runs / "checks").glob("*.json"))]
+    checks, damaged = [], [str(run.path) for run in folders if not run.finished]
+    for path in sorted((runs / "checks").glob("*.json")):
+        try:
+            checks.append(_read_check(path))
+        except (ValueError, KeyError, TypeError):
+            damaged.append(str(path))
     if not found and not checks:
         raise UserError(f"no finished run in {runs}: run one first, for instance relulab run SS.F7")
     pages = Environment(loader=PackageLoader("relulab.lab.report"), autoescape=True, undefined=StrictUndefined)
@@ -32,7 +37,10 @@ def build(runs: Path, out: Path) -> Path:
     for check in checks:
         _write(out / check["page"], pages.get_template("theorem.html").render(check=check, root="../"))
     overview = _by_paper(shown, checks)
-    _write(out / "index.html", pages.get_template("index.html").render(overview=overview, runs=found, root=""))
+    _write(
+        out / "index.html",
+        pages.get_template("index.html").render(overview=overview, runs=found, damaged=damaged, root=""),
+    )
     return out / "index.html"
 
 

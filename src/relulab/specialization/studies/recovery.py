@@ -28,7 +28,9 @@ class Recovery(TwoLayer):
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
 
     threshold: PositiveFloat = 0.95
+    """correlation above which a node is recovered"""
     early: PositiveInt = 5
+    """epoch of the dotted lines"""
 
     def looks(self) -> tuple[int, ...]:
         """Ever further apart: a look costs about a quarter of an epoch of 1,000 steps."""
@@ -52,7 +54,8 @@ class Recovery(TwoLayer):
                     ax.plot(y.node, y, line, color=WIDTHS.get(over), label=label, clip_on=False)
             ax.set(title=f"p = {p:g}", xlabel="teacher node", ylim=(0, 1))
         axes[0, 0].set_ylabel(f"recovered (ρ > {self.threshold:g})")
-        figure.suptitle(f"Share of {self.seeds} seeds after {self.early} (dotted) and {self.epochs} epochs", fontsize=9)
+        early = f"{min(self.early, self.epochs)} (dotted) and " if self.early < self.epochs else ""
+        figure.suptitle(f"Share of {self.seeds} seeds after {early}{self.epochs} epochs", fontsize=9)
         legend(figure, axes[0, 0])
         return figure
 
@@ -83,7 +86,7 @@ class Recovery(TwoLayer):
             result.polarity.values, got.sel(epoch=end).mean(("node", "over")).transpose("seed", ...).values
         )
         weak = got.sel(epoch=end).where((self.weakness(result) > self.m / 2) & (result.polarity > 0))
-        weak = weak.mean(("node", "polarity"))
+        weak = weak.mean(("node", "polarity")).where(low < high)
         share = got.mean(("node", "polarity")).reindex(over=[1, 5])
         one = share.sel(over=1)
         gain, missing = one.sel(epoch=end) - one.sel(epoch=middle), 1 - one.sel(epoch=middle)
@@ -93,6 +96,7 @@ class Recovery(TwoLayer):
                 "Strong nodes are recovered first: rank correlation, over the nodes of a teacher with p > 0, of "
                 f"strength ‖v*_j‖ with best correlation after {early} epochs",
                 first.mean(("over", "polarity"), skipna=True).values,
+                within=(-1, 1),
             ),
             Statement(
                 "SS.F7.polarised-harder",
@@ -100,17 +104,20 @@ class Recovery(TwoLayer):
                 f"{end} epochs",
                 harder,
                 "<",
+                within=(-1, 1),
             ),
             Statement(
                 "SS.F7.width-weak",
                 "More width recovers more of the weak half of the nodes of teachers with p > 0: share at "
                 f"{high}× less at {low}×, after {end} epochs",
                 (weak.sel(over=high) - weak.sel(over=low)).values,
+                within=(-1, 1),
             ),
             Statement(
                 "SS.F7.short-of-5x",
                 f"1× students stay short of 5×: share of nodes recovered by 5× less by 1×, after {end} epochs",
                 (share.sel(over=5) - share.sel(over=1)).sel(epoch=end).values,
+                within=(-1, 1),
             ),
             Statement(
                 "SS.F7.stuck",
@@ -128,7 +135,9 @@ class Recovery(TwoLayer):
         least, most = min(ps), max(ps)
         last = result.sel(epoch=self.epochs).reindex(polarity=sorted({least, most}))
         gap = np.log10(last.loss.sel(over=low)) - np.log10(last.loss.sel(over=high))
-        wins = (gap > 0).where(gap.notnull())
+        # A width cannot be held against itself, nor the smallest p against itself as the largest.
+        gap = gap.where(low < high)
+        wins = (gap > 0).where(gap.notnull() & (least < most))
         covers = (last.best.sel(over=low) > self.threshold).all("node").sel(polarity=least)
         loses = wins.sel(polarity=least) == 0
         note = (
@@ -150,12 +159,14 @@ class Recovery(TwoLayer):
                 ">",
                 0.5,
                 note,
+                within=(0, 1),
             ),
             Statement(
                 "S0.F11.polarity-gap",
                 f"Width does more for the loss of polarised teachers: share of seeds whose {low}× student ends above "
                 f"the {high}× one at p = {most:g}, less the same at p = {least:g}",
                 (wins.sel(polarity=most) - wins.sel(polarity=least)).values,
+                within=(-1, 1),
             ),
         ]
 

@@ -29,10 +29,15 @@ class RecoveryOrder(TwoLayer):
     presets: ClassVar = {"smoke": {**SMOKE, "over": (5,)}, "quick": {"seeds": 8, "epochs": 30}}
 
     over: Widths = (5,)
+    """student widths, in teacher widths"""
     polarity: Polarities = (0.5, 1, 1.5, 2, 2.5)
+    """p: strengths fall as 1/j^p"""
     threshold: PositiveFloat = 0.95
+    """correlation above which a node is recovered"""
     early: PositiveInt = 1
+    """epoch from which shifts of focus are counted"""
     watched: PositiveInt = 5
+    """strongest nodes whose students are all kept"""
 
     def looks(self) -> tuple[int, ...]:
         return tuple(range(self.epochs + 1))
@@ -129,6 +134,7 @@ class RecoveryOrder(TwoLayer):
                 "The order of recovery follows strength: rank correlation, over the nodes of a teacher, of weakness "
                 "1/‖v*_j‖ with the epoch of recovery",
                 follows.mean(("over", "polarity"), skipna=True).values,
+                within=(-1, 1),
             ),
             Statement(
                 "S0.F7.wait",
@@ -141,6 +147,7 @@ class RecoveryOrder(TwoLayer):
                 f"Students shift from strong to weak nodes: share whose best teacher node is weaker at epoch {last} "
                 f"than at epoch {early}, less share whose is stronger",
                 shift.values,
+                within=(-1, 1),
             ),
             Statement(
                 "S0.F6.crowd",

@@ -43,6 +43,7 @@ class Statement(NamedTuple):
     relation: Literal[">", "<"] = ">"
     bound: float = 0
     note: str = ""
+    within: tuple[float, float] = (-np.inf, np.inf)
 
 
 class TwoLayer(Study):
@@ -56,24 +57,43 @@ class TwoLayer(Study):
     )
 
     d: PositiveInt = 100
+    """input dimension"""
     C: PositiveInt = 50
+    """outputs"""
     m: PositiveInt = 20
+    """hidden nodes of the teacher"""
     over: Widths = (1, 2, 5, 10)
+    """student widths, in teacher widths"""
     polarity: Polarities = (0, 0.5, 1, 1.5, 2, 2.5)
+    """p: strengths fall as 1/j^p"""
     seeds: PositiveInt = 32
+    """networks of each kind"""
     epochs: PositiveInt = 100
+    """epochs of training"""
     steps: PositiveInt = 1000
+    """SGD steps an epoch"""
     batch: PositiveInt = 16
+    """points a step, drawn with replacement"""
     lr: PositiveFloat = 0.01
+    """learning rate"""
     n_train: PositiveInt = 10_000
+    """training points"""
     n_held_out: Annotated[int, Ge(2)] = 10_000
+    """points for correlations and loss"""
     inputs: Literal["gaussian", "uniform"] = "gaussian"
-    sigma: PositiveFloat = 1.5  # standard deviation; for uniform inputs half the width of the interval
+    """distribution of the points"""
+    sigma: PositiveFloat = 1.5
+    """standard deviation; of uniform inputs half the width"""
     fresh: bool = False
+    """new training points each epoch"""
     teacher_bias: float | Literal["median"] = -0.1
+    """of every teacher node, or median: active on half of the inputs"""
     fan_out: Literal["released", "exact"] = "released"
+    """1/j^p up to the rows' own norms (released) or exact"""
     student_std: PositiveFloat = 0.005
+    """standard deviation of the starting weights"""
     dtype: Literal["float32", "float64"] = "float32"
+    """of training"""
 
     def units(self) -> list[Unit]:
         """Blocks shrink as students widen, so that units cost about the same and enough lanes travel together."""
