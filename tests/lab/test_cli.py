@@ -13,27 +13,12 @@ import pytest
 
 from relulab import Verdict
 from relulab.lab.catalogue import theorems
-from relulab.lab.cli import main
 
 RELULAB = [sys.executable, "-c", "from relulab.lab.cli import main; main()"]
 
 
 def relulab(*words: str, cwd=None, **options) -> subprocess.CompletedProcess:
     return subprocess.run([*RELULAB, *words], capture_output=True, text=True, cwd=cwd, timeout=120, **options)
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, capsys):
-    """The command line in this process, in an empty folder: gives exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["relulab", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code or 0, *capsys.readouterr()
-
-    return call
 
 
 def test_version(here):
@@ -173,7 +158,6 @@ def test_workers_leave_with_a_killed_parent(tmp_path):
         return condition()
 
     assert wait_for(lambda: len(group()) >= 3)  # two workers and the tracker of shared resources
-    time.sleep(3)  # until they have loaded torch and work
     process.kill()
     process.wait()
     assert wait_for(lambda: not group(), 20)

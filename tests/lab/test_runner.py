@@ -1,6 +1,7 @@
 """Runs: the same bits in one process, in the pool and resumed; nothing half-written."""
 
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from relulab import find_study, run_study
+from relulab import UserError, find_study, run_study
 from relulab.errors import WorkerDied
 from relulab.lab.runner import Silent
 from relulab.lab.store import Run, atomic, read_dataset, write_dataset
@@ -125,15 +126,38 @@ def test_a_plain_script_needs_no_guard(tmp_path):
     assert done.stdout.split() == ["recovery", str(script)], done.stderr
 
 
-def test_a_worker_that_dies_is_said(study, tmp_path):
-    class Kill(Silent):
-        def steps(self, seed_steps):
-            for worker in multiprocessing.active_children():
-                worker.kill()
+class Kill(Silent):
+    """Kills all workers, the first ``times`` times that it is told of progress."""
 
-    with pytest.raises(WorkerDied, match="want of memory"):
-        run_study(study, preset="smoke", runs=tmp_path, workers=2, progress=Kill())
+    def __init__(self, times: float):
+        self.left = times
+
+    def steps(self, seed_steps):
+        self.left -= 1
+        for worker in multiprocessing.active_children() if self.left >= 0 else ():
+            worker.kill()
+
+
+def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, tmp_path):
+    undisturbed = run_study(study, preset="smoke", runs=tmp_path / "a", workers=1)
+    disturbed = run_study(study, preset="smoke", runs=tmp_path / "b", workers=2, progress=Kill(2))
+    assert result(disturbed).equals(result(undisturbed)) and disturbed["claims"] == undisturbed["claims"]
+    events = [json.loads(line) for line in (Path(disturbed["run"]) / "log.jsonl").read_text().splitlines()]
+    assert any(event.get("died") == "SIGKILL" for event in events)
+
+
+def test_a_unit_whose_workers_always_die_ends_the_run_with_the_reason(study, tmp_path):
+    with pytest.raises(WorkerDied, match=r"over\d-seeds\d-\d ended 3 times \(SIGKILL\).*--workers"):
+        run_study(study, preset="smoke", runs=tmp_path, workers=2, progress=Kill(math.inf))
     assert Run.of(study, "smoke", tmp_path).status["state"] == "failed"
+    assert not multiprocessing.active_children()
+
+
+def test_an_error_in_a_worker_comes_with_its_traceback(study, tmp_path):
+    lost = study.model_copy(update={"lr": -1.0})  # unchecked on purpose: it fails in the worker
+    with pytest.raises(UserError, match=r"lr=-1\.0") as error:
+        run_study(lost, preset="smoke", runs=tmp_path, workers=2)
+    assert "measure_unit" in "".join(error.value.__notes__)
 
 
 def test_a_name_stands_for_its_preset(tmp_path):

@@ -49,6 +49,11 @@ def read_dataset(path: Path) -> xr.Dataset:
         return data.load()
 
 
+def runs_in(root: Path) -> list["Run"]:
+    """Every run below ``root``, by study and name."""
+    return [Run(path.parent) for path in sorted(root.glob("*/*/config.json"))]
+
+
 @dataclass(frozen=True)
 class Run:
     """The folder of one study on one configuration."""
@@ -77,6 +82,32 @@ class Run:
             file.write(f"process {os.getpid()} on {socket.gethostname()} since {datetime.now():%Y-%m-%d %H:%M:%S}")
             file.flush()
             yield
+
+    @property
+    def holder(self) -> str | None:
+        """Who works on the run just now; None when nobody does."""
+        try:
+            with (self.path / "lock").open(encoding="utf-8") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return file.read().strip() or "another process"
+        except FileNotFoundError:
+            pass
+        return None
+
+    @property
+    def state(self) -> str:
+        """running (by a process that is there), finished, failed, interrupted, or stopped without a word."""
+        said = "finished" if self.finished else self.status.get("state", "stopped")
+        if self.holder:
+            return "running"
+        return "stopped" if said == "running" else said
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
 
     def unit(self, unit: Unit) -> Path:
         return self.path / "units" / f"{unit.name}.nc"

@@ -29,6 +29,19 @@ def span(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+def size(count: float) -> str:
+    """Bytes, as one says them.
+
+    >>> size(512), size(41_478_613), size(3.2e9)
+    ('512 B', '41.5 MB', '3.2 GB')
+    """
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
 def value(x: Any) -> str:
     """A field's value as one would write it after --set.
 

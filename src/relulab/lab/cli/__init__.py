@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.errors import UserError, WorkerDied
-from relulab.lab.cli import look, work
+from relulab.lab.cli import keep, look, work
 
 app = typer.Typer(
     name="relulab",
@@ -30,7 +30,17 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
         raise typer.Exit
 
 
-for verb in (look.list_, look.show, work.run, work.reproduce, work.report, work.check, look.env):
+for verb in (
+    look.list_,
+    look.show,
+    work.run,
+    work.reproduce,
+    work.report,
+    work.check,
+    keep.runs_,
+    keep.clean,
+    look.env,
+):
     app.command(verb.__name__.rstrip("_"))(verb)
 
 

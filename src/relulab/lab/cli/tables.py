@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.papers import PAPERS, paper_of
-from relulab.lab.words import number, span
+from relulab.lab.words import number, size, span
 
 console = Console()
 errors = Console(stderr=True)
@@ -48,6 +48,17 @@ def print_check(document: dict) -> None:
                 error = f" ± {number(c['error'])}" if c["error"] else ""
                 line = f"  {sign} {c['says']}: {number(c['measured'])} {c['relation']} {number(c['bound'])}{error}"
                 table.add_row(f"[dim]{escape(line)}[/]", "", "")
+    console.print(table)
+
+
+def print_runs(rows: list[dict]) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("run", "state", "units", "size", "last change"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        state = f"{row['state']} by {row['holder']}" if row["holder"] else row["state"]
+        units = f"{row['done']} of {row['units']}"
+        table.add_row(escape(row["run"]), escape(state), units, size(row["bytes"]), (row["updated"] or "–")[:16])
     console.print(table)
 
 
