@@ -55,6 +55,13 @@ def test_the_overview_has_every_claim_and_theorem(runs, tmp_path):
     assert "SS.L1" in text and "all 4 as expected" in text
 
 
+def test_every_claim_can_be_filtered_by_paper_and_verdict(runs, tmp_path):
+    text = build(runs, tmp_path).read_text()
+    assert text.count('data-verdict="INCONCLUSIVE"') == 17
+    assert 'data-paper="SS"' in text and 'data-paper="S0"' in text and "<option>S0</option>" in text
+    assert all(f'<option value="{name}">' in text for name in VERDICTS)
+
+
 def test_a_runs_page_says_how_it_was_made(runs, tmp_path):
     build(runs, tmp_path)
     page = next((tmp_path / "runs").glob("recovery-smoke-*.html")).read_text()

@@ -42,9 +42,11 @@ def test_one_process_pool_and_resumed_give_the_same_bits(study, tmp_path):
         run_study(study, preset="smoke", runs=tmp_path / "again", workers=1, progress=Stop())
     run = Run.of(study, "smoke", tmp_path / "again")
     assert run.status["state"] == "interrupted" and run.status["done"] == 1 and not run.finished
-    kept = [p.stat().st_mtime_ns for p in (run.path / "units").iterdir()]
+    kept = [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.nc")]
     resumed = run_study(study, preset="smoke", runs=tmp_path / "again", workers=1)
-    assert kept[0] in [p.stat().st_mtime_ns for p in (run.path / "units").iterdir()], "a finished unit was made again"
+    assert kept[0] in [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.nc")], (
+        "a finished unit was made again"
+    )
 
     assert result(alone).equals(result(pool)) and result(alone).equals(result(resumed))
     assert alone["claims"] == pool["claims"] == resumed["claims"]
@@ -66,14 +68,26 @@ def test_a_finished_run_can_be_redrawn_without_training(study, tmp_path, monkeyp
     assert (path / "env.json").read_text() == machine and Run(path).status["workers"] == workers
 
 
-def test_an_unreadable_unit_is_made_again(study, tmp_path):
+def cut(text: bytes) -> bytes:
+    return text[: len(text) // 2]
+
+
+def one_bit_off(text: bytes) -> bytes:
+    middle = len(text) // 2
+    return text[:middle] + bytes([text[middle] ^ 1]) + text[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [cut, one_bit_off, lambda text: b"no netCDF"], ids=["cut", "bit", "other"])
+def test_a_damaged_unit_is_noticed_and_it_alone_is_made_again(study, tmp_path, damage):
     first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
     run = Run.of(study, "smoke", tmp_path)
-    unit = study.units()[0]
-    run.unit(unit).write_bytes(b"no netCDF")
+    hurt, *whole = study.units()
+    run.unit(hurt).write_bytes(damage(run.unit(hurt).read_bytes()))
+    when = [run.unit(unit).stat().st_mtime_ns for unit in whole]
     (run.path / "status.json").unlink()
-    assert not run.has(unit)
+    assert not run.has(hurt) and all(run.has(unit) for unit in whole)
     assert result(run_study(study, preset="smoke", runs=tmp_path, workers=1)).equals(result(first))
+    assert [run.unit(unit).stat().st_mtime_ns for unit in whole] == when
 
 
 def test_the_folder_tells_the_whole_story(study, tmp_path):

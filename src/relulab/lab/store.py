@@ -1,6 +1,7 @@
 """The run store: runs/<study>/<preset>-<hash>/, written so that a kill at any instant loses only work under way."""
 
 import fcntl
+import hashlib
 import json
 import os
 import socket
@@ -47,6 +48,11 @@ def write_dataset(path: Path, data: xr.Dataset) -> None:
 def read_dataset(path: Path) -> xr.Dataset:
     with xr.open_dataset(path, engine="h5netcdf") as data:
         return data.load()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def runs_in(root: Path) -> list["Run"]:
@@ -112,12 +118,19 @@ class Run:
     def unit(self, unit: Unit) -> Path:
         return self.path / "units" / f"{unit.name}.nc"
 
+    def keep(self, unit: Unit, data: xr.Dataset) -> None:
+        """Writes the result of a unit, then its checksum: without one, or with another, it counts as missing."""
+        path = self.unit(unit)
+        write_dataset(path, data)
+        with atomic(path.with_suffix(".sha256")) as part:
+            part.write_text(_digest(path))
+
     def has(self, unit: Unit) -> bool:
-        """Whether the unit's result is there and can be opened; one that cannot is as good as missing."""
+        """Whether the unit's result is there, as it was written; a damaged one is as good as missing."""
+        path = self.unit(unit)
         try:
-            with xr.open_dataset(self.unit(unit), engine="h5netcdf"):
-                return True
-        except (OSError, ValueError, KeyError):
+            return path.with_suffix(".sha256").read_text() == _digest(path)
+        except (OSError, ValueError):
             return False
 
     def joined(self, units: list[Unit]) -> xr.Dataset:

@@ -12,13 +12,13 @@ import time
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from relulab.errors import WorkerDied
-from relulab.lab.store import Run, write_dataset
+from relulab.lab.store import Run
 from relulab.lab.study import Study, Unit
 
 BEAT = 0.25  # seconds between looks at the counter
@@ -39,9 +39,9 @@ class Worker:
 
     def dismiss(self) -> int | None:
         """Ends the process and gives its exit code."""
-        self.pipe.close()
         self.process.terminate()
         self.process.join()
+        self.pipe.close()
         return self.process.exitcode
 
 
@@ -126,13 +126,17 @@ def _work(parent: int, pipe: Connection, counter, study: Study, run: Run) -> Non
         with counter.get_lock():
             counter.value += seed_steps
 
-    while True:
-        unit = pipe.recv()
-        try:
-            pipe.send((measure_unit(study, run, unit, tick), None))
-        except Exception as error:
-            error.add_note(traceback.format_exc())
-            pipe.send((0.0, error))
+    with suppress(EOFError, ConnectionError):  # nobody is left to work for
+        while True:
+            pipe.send(_answer(study, run, pipe.recv(), tick))
+
+
+def _answer(study: Study, run: Run, unit: Unit, tick: Callable[[int], None]) -> tuple[float, Exception | None]:
+    try:
+        return measure_unit(study, run, unit, tick), None
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return 0.0, error
 
 
 def _leave_with_parent(parent: int) -> None:
@@ -150,7 +154,7 @@ def measure_unit(study: Study, run: Run, unit: Unit, tick: Callable[[int], None]
     torch.set_num_threads(1)
     start = time.perf_counter()
     try:
-        write_dataset(run.unit(unit), study.measure(unit, tick))
+        run.keep(unit, study.measure(unit, tick))
     finally:
         torch.set_num_threads(threads)
     return time.perf_counter() - start
