@@ -38,29 +38,28 @@ def _theorem_names() -> dict[str, Theorem]:
     return {key.lower(): t for t in theorems().values() for key in (t.id, t.name, *t.ids)}
 
 
+def _study_names() -> dict[str, type[Study]]:
+    return {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
+
+
 def find_study(wanted: str) -> type[Study]:
-    """A study by its name or by a ledger id that it covers."""
-    names = {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
-    if wanted.lower() not in names and wanted.lower() in _theorem_names():
+    """A study by its name or by an id that it covers."""
+    if wanted.lower() in _theorem_names():
         raise UserError(f"{wanted} is a theorem: relulab check {wanted}")
-    return _find(wanted, names, "study", [key for s in studies().values() for key in (s.name, *s.ids)])
+    return _find(wanted, _study_names(), "study", [key for s in studies().values() for key in (s.name, *s.ids)])
 
 
 def find_theorem(wanted: str) -> Theorem:
-    """A theorem by its ledger id or by its name."""
-    names = _theorem_names()
-    if wanted.lower() not in names and wanted.lower() in {
-        k.lower() for s in studies().values() for k in (s.name, *s.ids)
-    }:
+    """A theorem by its id or by its name."""
+    if wanted.lower() in _study_names():
         raise UserError(f"{wanted} is a study: relulab run {wanted}")
-    return _find(wanted, names, "theorem", [key for t in theorems().values() for key in (t.id, t.name)])
+    return _find(wanted, _theorem_names(), "theorem", [key for t in theorems().values() for key in (t.id, t.name)])
 
 
 def find(wanted: str) -> type[Study] | Theorem | Instrument:
-    """Anything by name or ledger id: studies first, then theorems, then instruments."""
+    """Anything by name or id: studies first, then theorems, then instruments."""
     names: dict = {key.lower(): i for i in instruments().values() for key in (*i.ids, i.name)}
-    names |= _theorem_names()
-    names |= {key.lower(): s for s in studies().values() for key in (s.name, *s.ids)}
+    names |= _theorem_names() | _study_names()
     shown = [*studies(), *(i for s in studies().values() for i in s.ids), *theorems(), *instruments()]
     return _find(wanted, names, "study, theorem or instrument", shown)
 

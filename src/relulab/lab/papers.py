@@ -35,7 +35,7 @@ PAPERS = {
 def paper_of(id: str) -> str:
     """The tag of a ledger or claim id.
 
-    >>> paper_of("SS.F7.stuck")
+    >>> paper_of("SS.F7.strong-first")
     'SS'
     """
     return id.partition(".")[0]

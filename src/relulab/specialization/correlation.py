@@ -50,9 +50,11 @@ def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor) -> dic
     f_star, f = hidden(teacher, x), hidden(student, x)
     if len(f_star) != len(f):
         raise UserError(f"the teacher has {len(f_star)} ReLU layers, the student {len(f)}: layers cannot be paired")
-    pairs = zip(f_star.values(), f.items(), strict=True)
-    types = [torch.promote_types(a.dtype, b.dtype) for a, b in zip(f_star.values(), f.values(), strict=True)]
-    return {name: correlation(a.to(t), b.to(t)) for (a, (name, b)), t in zip(pairs, types, strict=True)}
+    found = {}
+    for a, (name, b) in zip(f_star.values(), f.items(), strict=True):
+        finer = torch.promote_types(a.dtype, b.dtype)
+        found[name] = correlation(a.to(finer), b.to(finer))
+    return found
 
 
 @instrument(source="SS section 7", ids=("SS.F7", "SS.F8"))

@@ -47,9 +47,6 @@ def test_recovery_claims_hold_where_they_are_true(recovery):
 
 def test_recovery_claims_are_refuted_where_the_opposite_is_true(recovery):
     result = recovery_result(recovery, -1)
-    # and 1× students that have nothing until late
-    early = (result.over == 1) & (result.epoch < recovery.epochs)
-    result["best"] = result.best.where(~early, result.best * 0.1)
     found = verdicts(recovery, result)
     assert found.pop("S0.F11.polarity-gap") == "INCONCLUSIVE" and set(found.values()) == {"REFUTED"}
 
@@ -72,7 +69,7 @@ def test_without_polarised_teachers_nothing_is_said_of_them():
 def test_recovery_without_1x_students_does_not_judge_them(recovery):
     narrow = recovery.model_copy(update={"over": (2, 5)})
     found = verdicts(narrow, recovery_result(recovery, 1).sel(over=[2, 5]))
-    assert found["SS.F7.short-of-5x"] == found["SS.F7.stuck"] == "INCONCLUSIVE"
+    assert found["SS.F7.short-of-5x"] == "INCONCLUSIVE"
 
 
 def order_result(study, sign: int) -> xr.Dataset:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.lab.cli.look import Json, print_json
-
-Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
+from relulab.lab.cli.work import Runs
 
 
 def runs_(runs: Runs = Path("runs"), json_: Json = False) -> None:
