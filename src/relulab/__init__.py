@@ -41,7 +41,10 @@ _DOOR = {
     "find_study": "lab.catalogue",
     "find_theorem": "lab.catalogue",
     "run_study": "lab.runner",
+    "Local": "lab.engines.local",
+    "Dask": "lab.engines.dask",
     "UserError": "errors",
+    "RunStopped": "errors",
 }
 __all__ = list(_DOOR)
 

@@ -8,8 +8,11 @@ class UserError(ValueError):
     """A mistake in what was asked for: the message says what was given, what was expected and what to do."""
 
 
-class WorkerDied(RuntimeError):
-    """A process that measured a unit ended without a word; what was finished is kept."""
+class RunStopped(RuntimeError):
+    """A run that could not go on, by no mistake of the call: a lost worker, a full disk. What was finished is kept."""
+
+    def __init__(self, why: str, then: str = "finished units are kept, the same command continues"):
+        super().__init__(f"{why}; {then}")
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from relulab import run_study
+from relulab import Local, run_study
 from relulab.lab.store import Run, runs_in
 
 
 @pytest.fixture
 def two(here) -> tuple[Run, Run]:
     """A finished run, and one whose process vanished in the middle."""
-    done = Run(Path(run_study("SS.F8", preset="smoke", workers=1)["run"]))
+    done = Run(Path(run_study("SS.F8", preset="smoke", engine=Local(1))["run"]))
     lost = Run(Path("runs/recovery/smoke-0123456789"))
     lost.path.mkdir(parents=True)
     (lost.path / "config.json").write_text("{}")

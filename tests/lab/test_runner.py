@@ -1,8 +1,6 @@
 """Runs: the same bits in one process, in the pool and resumed; nothing half-written."""
 
 import json
-import math
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -13,10 +11,9 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from relulab import UserError, find_study, run_study
-from relulab.errors import WorkerDied
+from relulab import Local, find_study, run_study
 from relulab.lab.runner import Silent
-from relulab.lab.store import Run, atomic, read_dataset, write_dataset
+from relulab.lab.store import Run, atomic, encode, read_dataset, write_bytes
 
 SMALL = {"seeds": 5, "steps": 20, "over": [1, 4]}
 
@@ -31,19 +28,20 @@ def result(summary: dict) -> xr.Dataset:
 
 
 def test_one_process_pool_and_resumed_give_the_same_bits(study, tmp_path):
-    alone = run_study(study, preset="smoke", runs=tmp_path / "alone", workers=1)
-    pool = run_study(study, preset="smoke", runs=tmp_path / "pool", workers=2)
+    alone = run_study(study, preset="smoke", runs=tmp_path / "alone", engine=Local(1))
+    pool = run_study(study, preset="smoke", runs=tmp_path / "pool", engine=Local(2))
 
     class Stop(Silent):
-        def unit(self, unit, seconds):
-            raise KeyboardInterrupt
+        def moved(self, progress):
+            if progress["done"]:
+                raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_study(study, preset="smoke", runs=tmp_path / "again", workers=1, progress=Stop())
+        run_study(study, preset="smoke", runs=tmp_path / "again", engine=Local(1), watcher=Stop())
     run = Run.of(study, "smoke", tmp_path / "again")
     assert run.status["state"] == "interrupted" and run.status["done"] == 1 and not run.finished
     kept = [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.nc")]
-    resumed = run_study(study, preset="smoke", runs=tmp_path / "again", workers=1)
+    resumed = run_study(study, preset="smoke", runs=tmp_path / "again", engine=Local(1))
     assert kept[0] in [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.nc")], (
         "a finished unit was made again"
     )
@@ -53,13 +51,13 @@ def test_one_process_pool_and_resumed_give_the_same_bits(study, tmp_path):
 
 
 def test_a_finished_run_answers_without_working(study, tmp_path, monkeypatch):
-    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
-    monkeypatch.setattr("relulab.lab.runner.run_units", lambda *_: pytest.fail("it ran again"))
-    assert run_study(study, preset="smoke", runs=tmp_path, workers=1) == first
+    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
+    monkeypatch.setattr(Local, "run", lambda *_: pytest.fail("it ran again"))
+    assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1)) == first
 
 
 def test_a_finished_run_can_be_redrawn_without_training(study, tmp_path, monkeypatch):
-    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     monkeypatch.setattr(type(study), "measure", lambda *_: pytest.fail("it trained again"))
     path = Path(first["run"])
     (path / "claims.json").write_text("[]")
@@ -79,19 +77,19 @@ def one_bit_off(text: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [cut, one_bit_off, lambda text: b"no netCDF"], ids=["cut", "bit", "other"])
 def test_a_damaged_unit_is_noticed_and_it_alone_is_made_again(study, tmp_path, damage):
-    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     run = Run.of(study, "smoke", tmp_path)
     hurt, *whole = study.units()
     run.unit(hurt).write_bytes(damage(run.unit(hurt).read_bytes()))
     when = [run.unit(unit).stat().st_mtime_ns for unit in whole]
     (run.path / "status.json").unlink()
     assert not run.has(hurt) and all(run.has(unit) for unit in whole)
-    assert result(run_study(study, preset="smoke", runs=tmp_path, workers=1)).equals(result(first))
+    assert result(run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))).equals(result(first))
     assert [run.unit(unit).stat().st_mtime_ns for unit in whole] == when
 
 
 def test_the_folder_tells_the_whole_story(study, tmp_path):
-    summary = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    summary = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     path = Path(summary["run"])
     assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims"}
     assert set(summary["claims"][0]) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"}
@@ -112,7 +110,7 @@ def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
         def waiting(self, run, holder):
             told.append(holder)
 
-    second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, workers=1, progress=Told()))
+    second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, engine=Local(1), watcher=Told()))
     with run.held(pytest.fail):
         second.start()
         while not told:
@@ -124,9 +122,9 @@ def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
 
 @pytest.mark.parametrize("name", ["claims.json", "status.json", "figures.json"])
 def test_a_damaged_conclusion_is_made_again(study, tmp_path, name):
-    first = run_study(study, preset="smoke", runs=tmp_path, workers=1)
+    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     (Path(first["run"]) / name).write_text("{half")
-    assert run_study(study, preset="smoke", runs=tmp_path, workers=1)["claims"] == first["claims"]
+    assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))["claims"] == first["claims"]
 
 
 def test_a_plain_script_needs_no_guard(tmp_path):
@@ -134,48 +132,14 @@ def test_a_plain_script_needs_no_guard(tmp_path):
     script.write_text(
         "import relulab as rl\n"
         "study = rl.find_study('SS.F7').configured('smoke', {'steps': 5})\n"
-        "print(rl.run_study(study, workers=2)['study'], __file__)\n"
+        "print(rl.run_study(study, engine=rl.Local(2))['study'], __file__)\n"
     )
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["recovery", str(script)], done.stderr
 
 
-class Kill(Silent):
-    """Kills all workers, the first ``times`` times that it is told of progress."""
-
-    def __init__(self, times: float):
-        self.left = times
-
-    def steps(self, seed_steps):
-        self.left -= 1
-        for worker in multiprocessing.active_children() if self.left >= 0 else ():
-            worker.kill()
-
-
-def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, tmp_path):
-    undisturbed = run_study(study, preset="smoke", runs=tmp_path / "a", workers=1)
-    disturbed = run_study(study, preset="smoke", runs=tmp_path / "b", workers=2, progress=Kill(2))
-    assert result(disturbed).equals(result(undisturbed)) and disturbed["claims"] == undisturbed["claims"]
-    events = [json.loads(line) for line in (Path(disturbed["run"]) / "log.jsonl").read_text().splitlines()]
-    assert any(event.get("died") == "SIGKILL" for event in events)
-
-
-def test_a_unit_whose_workers_always_die_ends_the_run_with_the_reason(study, tmp_path):
-    with pytest.raises(WorkerDied, match=r"over\d-seeds\d-\d ended 3 times \(SIGKILL\).*--workers"):
-        run_study(study, preset="smoke", runs=tmp_path, workers=2, progress=Kill(math.inf))
-    assert Run.of(study, "smoke", tmp_path).status["state"] == "failed"
-    assert not multiprocessing.active_children()
-
-
-def test_an_error_in_a_worker_comes_with_its_traceback(study, tmp_path):
-    lost = study.model_copy(update={"lr": -1.0})  # unchecked on purpose: it fails in the worker
-    with pytest.raises(UserError, match=r"lr=-1\.0") as error:
-        run_study(lost, preset="smoke", runs=tmp_path, workers=2)
-    assert "measure_unit" in "".join(error.value.__notes__)
-
-
 def test_a_name_stands_for_its_preset(tmp_path):
-    summary = run_study("SS.F8", preset="smoke", runs=tmp_path, workers=1)
+    summary = run_study("SS.F8", preset="smoke", runs=tmp_path, engine=Local(1))
     assert summary["study"] == "recovery-order" and summary["preset"] == "smoke"
 
 
@@ -185,13 +149,13 @@ def test_a_failure_leaves_what_is_done_and_says_so(study, tmp_path, monkeypatch)
 
     monkeypatch.setattr(type(study), "measure", fails)
     with pytest.raises(RuntimeError, match="out of luck"):
-        run_study(study, preset="smoke", runs=tmp_path, workers=1)
+        run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     assert Run.of(study, "smoke", tmp_path).status["state"] == "failed"
 
 
 def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path):
     path = tmp_path / "a.nc"
-    write_dataset(path, xr.Dataset({"x": ("i", [1.0])}))
+    write_bytes(path, encode(xr.Dataset({"x": ("i", [1.0])})))
     with pytest.raises(RuntimeError), atomic(path) as part:
         part.write_text("half")
         raise RuntimeError
@@ -200,6 +164,6 @@ def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path):
 
 def test_diverged_seeds_give_no_verdict(tmp_path):
     study = find_study("SS.F7").configured("smoke", {**SMALL, "lr": 50})
-    claims = run_study(study, preset="smoke", runs=tmp_path, workers=1)["claims"]
+    claims = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))["claims"]
     assert {c["verdict"] for c in claims} == {"INCONCLUSIVE"}
     assert all("diverged in 5 of 5 seeds" in c["note"] for c in claims)

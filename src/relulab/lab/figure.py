@@ -1,6 +1,6 @@
 """Figures with one look, made without global state so that workers and libraries can draw side by side."""
 
-from pathlib import Path
+from io import BytesIO
 
 import numpy as np
 from matplotlib import rc_context
@@ -39,8 +39,9 @@ def legend(figure: Figure, ax: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), 8)), frameon=False)
 
 
-def save(figure: Figure, path: Path, ending: str) -> None:
-    """Writes one format, without dates, so that the same result gives the same file."""
-    stamp = {"svg": "Date", "pdf": "CreationDate"}.get(ending)
+def drawn(figure: Figure, ending: str) -> bytes:
+    """The figure's file in one format, without dates, so that the same result gives the same file."""
+    stamp, content = {"svg": "Date", "pdf": "CreationDate"}.get(ending), BytesIO()
     with house_style():
-        figure.savefig(path, format=ending, dpi=150, metadata={stamp: None} if stamp else None)
+        figure.savefig(content, format=ending, dpi=150, metadata={stamp: None} if stamp else None)
+    return content.getvalue()

@@ -2,38 +2,42 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from relulab.errors import UserError
 from relulab.lab.catalogue import find_study
-from relulab.lab.engines.local import run_units
-from relulab.lab.environment import cores, environment
-from relulab.lab.figure import FORMATS, house_style, save
-from relulab.lab.store import Run, atomic, read_json, write_dataset, write_json
+from relulab.lab.engines import Engine
+from relulab.lab.engines.local import Local
+from relulab.lab.environment import environment
+from relulab.lab.figure import FORMATS, drawn, house_style
+from relulab.lab.meter import Meter, Progress
+from relulab.lab.store import SCHEMA, Run, encode, read_json, write_bytes, write_json
 from relulab.lab.study import Study, Unit
+from relulab.lab.troubles import troubles_of
 
 STARTING = 5.0  # seconds until the workers have loaded torch, and for drawing
+BEAT = 1.0  # seconds between words about progress
 
 
 @runtime_checkable
-class Progress(Protocol):
-    """What a user sees while a run goes on."""
+class Watcher(Protocol):
+    """Whoever is told of a run under way."""
 
     def waiting(self, run: Run, holder: str) -> None: ...
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None: ...
-    def steps(self, seed_steps: int) -> None: ...
-    def unit(self, unit: Unit, seconds: float) -> None: ...
+    def moved(self, progress: Progress) -> None: ...
     def stop(self) -> None: ...
 
 
 class Silent:
-    """No progress shown."""
+    """Tells nobody."""
 
     def waiting(self, run, holder) -> None: ...
     def start(self, study, run, todo, kept, workers) -> None: ...
-    def steps(self, seed_steps) -> None: ...
-    def unit(self, unit, seconds) -> None: ...
+    def moved(self, progress) -> None: ...
     def stop(self) -> None: ...
 
 
@@ -42,75 +46,95 @@ def run_study(
     *,
     preset: str | None = None,
     runs: Path = Path("runs"),
-    workers: int | None = None,
-    progress: Progress | None = None,
+    engine: Engine | None = None,
+    watcher: Watcher | None = None,
     redraw: bool = False,
 ) -> dict:
     """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints.
 
     ``study`` is a configured study, or a name or id, which stands for the preset, ``quick`` if none is given. The run
-    is named after ``preset``, or the preset that the study differs least from. With ``redraw`` the figures and claims
-    of a finished run are made again from its stored units.
+    is named after ``preset``, or the preset that the study differs least from. ``engine`` is ``Local()`` unless told:
+    a process a core. With ``redraw`` the figures and claims of a finished run are made again from its stored units.
     """
     if isinstance(study, str):
         preset = preset or "quick"
         study = find_study(study).configured(preset)
     preset = preset or study.nearest_preset()
-    run, progress = Run.of(study, preset, Path(runs)), progress or Silent()
-    with run.held(lambda holder: progress.waiting(run, holder)):
+    run, watcher = Run.of(study, preset, Path(runs)), watcher or Silent()
+    if run.schema != SCHEMA:
+        raise UserError(
+            f"{run.path} has schema {run.schema!r}, this relulab writes {SCHEMA}: keep it for the version that made it "
+            "and give another folder with --runs"
+        )
+    with troubles_of(run), run.held(lambda holder: watcher.waiting(run, holder)):
         if redraw or not run.finished:
-            _complete(study, run, preset, workers, progress)
+            _Job(study, run, preset, engine or Local(), watcher).complete()
     return summary(run)
 
 
-def _complete(study: Study, run: Run, preset: str, workers: int | None, progress: Progress) -> None:
-    """Measures the units that are missing, then draws and judges; the run is held by this process."""
-    units = study.units()
-    todo = [unit for unit in units if not run.has(unit)]
-    before = run.status
-    # Without anything to measure, the machine and the processes of the earlier run stay on record.
-    workers = min(workers or cores(), len(todo)) or before.get("workers", 1)
-    spent = before.get("seconds", 0.0)
-    _describe(study, run, preset)
-    if todo:
-        machine = environment()
-        write_json(run.path / "env.json", machine)
-        run.log(at=_now(), start=len(todo), workers=workers, commit=machine["commit"])
-    begun = time.perf_counter()
+class _Job:
+    """A run that this process holds, from what is there to its claims."""
 
-    def status(state: str, done: int) -> None:
-        seconds = spent + (time.perf_counter() - begun if todo else 0)
-        write_json(run.path / "status.json", {
-            "state": state, "units": len(units), "done": done, "seconds": round(seconds, 3), "workers": workers,
-            "seed_steps": sum(unit.seed_steps for unit in units), "updated": _now(),
+    def __init__(self, study: Study, run: Run, preset: str, engine: Engine, watcher: Watcher):
+        self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
+        run.prepare()
+        self.units = study.units()
+        self.todo = [unit for unit in self.units if not run.has(unit)]
+        before = run.status
+        # Without anything to measure, the machine and the processes of the earlier run stay on record.
+        self.workers = engine.crew(len(self.todo)) if self.todo else before.get("workers", 1)
+        self.spent, self.begun, self.said = before.get("seconds", 0.0), time.monotonic(), 0.0
+        self.meter = Meter(self.todo, len(self.units) - len(self.todo))
+
+    def complete(self) -> None:
+        """Measures the units that are missing, then draws and judges."""
+        _describe(self.study, self.run, self.preset)
+        if self.todo:
+            machine = environment()
+            write_json(self.run.path / "env.json", machine)
+            self.run.log(at=_now(), start=len(self.todo), workers=self.workers, commit=machine["commit"])
+        self.status("running")
+        self.watcher.start(self.study, self.run, self.todo, self.meter.done, self.workers)
+        try:
+            self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps)
+            _conclude(self.study, self.run, self.units)
+        except BaseException as error:
+            with suppress(OSError):  # the trouble may be that nothing can be written
+                self.status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            raise
+        finally:
+            self.watcher.stop()
+        self.status("finished")
+
+    def on_unit(self, unit: Unit, seconds: float) -> None:
+        self.meter.unit()
+        self.run.log(at=_now(), unit=unit.name, seconds=round(seconds, 3), seed_steps=unit.seed_steps)
+        self.status("running")
+        self.tell()
+
+    def on_steps(self, unit: Unit, seed_steps: int) -> None:
+        self.meter.steps(unit, seed_steps)
+        if time.monotonic() - self.said > BEAT:
+            self.tell()
+
+    def tell(self) -> None:
+        self.said, progress = time.monotonic(), self.meter.progress()
+        with suppress(OSError):  # only for those who watch
+            write_json(self.run.path / "progress.json", progress)
+        self.watcher.moved(progress)
+
+    def status(self, state: str) -> None:
+        seconds = self.spent + (time.monotonic() - self.begun if self.todo else 0)
+        write_json(self.run.path / "status.json", {
+            "state": state, "units": len(self.units), "done": self.meter.done, "seconds": round(seconds, 3),
+            "workers": self.workers, "seed_steps": sum(unit.seed_steps for unit in self.units), "updated": _now(),
         })  # fmt: skip
-
-    done = len(units) - len(todo)
-
-    def on_unit(unit: Unit, seconds: float) -> None:
-        nonlocal done
-        done += 1
-        run.log(at=_now(), unit=unit.name, seconds=round(seconds, 3), seed_steps=unit.seed_steps)
-        status("running", done)
-        progress.unit(unit, seconds)
-
-    status("running", done)
-    progress.start(study, run, todo, done, workers)
-    try:
-        run_units(study, run, todo, workers, on_unit, progress.steps)
-        _conclude(study, run, units)
-    except BaseException as error:
-        status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed", done)
-        raise
-    finally:
-        progress.stop()
-    status("finished", done)
 
 
 def _describe(study: Study, run: Run, preset: str) -> None:
     """Everything that the report needs to know of a study without importing it."""
     about = {
-        "study": study.name, "title": study.title, "ids": list(study.ids), "source": study.source,
+        "schema": SCHEMA, "study": study.name, "title": study.title, "ids": list(study.ids), "source": study.source,
         "about": (type(study).__doc__ or "").strip(), "remarks": study.remarks, "preset": preset,
         "changes": study.differs(preset), "version": study.version, "config": study.model_dump(mode="json"),
         "paper": study.configured("paper").model_dump(mode="json"),
@@ -120,14 +144,13 @@ def _describe(study: Study, run: Run, preset: str) -> None:
 
 def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     result = run.joined(units)
-    write_dataset(run.path / "result.nc", result)
+    write_bytes(run.path / "result.nc", encode(result))
     with house_style():
         figures = study.figures(result)
     write_json(run.path / "figures.json", list(figures))  # in the order that the study shows them
     for name, figure in figures.items():
         for ending in FORMATS:
-            with atomic(run.path / "figures" / f"{name}.{ending}") as part:
-                save(figure, part, ending)
+            write_bytes(run.path / "figures" / f"{name}.{ending}", drawn(figure, ending))
     write_json(run.path / "claims.json", [claim.to_dict() for claim in study.claims(result)])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from relulab.errors import UserError
+from relulab.lab.store import SCHEMA
 from relulab.lab.study import Study
 
 
@@ -53,4 +54,8 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise UserError(f"--config {path}: expected was an object of fields and values")
     # The config.json of an earlier run has the fields one level down.
-    return document["config"] if isinstance(document.get("config"), dict) else document
+    if not isinstance(document.get("config"), dict):
+        return document
+    if document.get("schema") != SCHEMA:
+        raise UserError(f"--config {path} has schema {document.get('schema')!r}, this relulab reads {SCHEMA}")
+    return document["config"]

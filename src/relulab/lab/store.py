@@ -4,6 +4,8 @@ import fcntl
 import hashlib
 import json
 import os
+import re
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +16,19 @@ from typing import Any
 
 import xarray as xr
 
+from relulab.errors import UserError
 from relulab.lab.study import Study, Unit
+
+SCHEMA = 1
+"""Counts changes of the layout of a run's folder; a run says in config.json which one it has."""
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path``; when the block ends well it becomes ``path`` in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """A temporary path beside ``path``; when the block ends well it becomes ``path`` in one step.
+
+    The folder must be there: one that was removed under a run is not made again by the next write.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
     try:
         yield part
@@ -40,9 +48,14 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def write_dataset(path: Path, data: xr.Dataset) -> None:
+def encode(data: xr.Dataset) -> bytes:
+    """The bytes of a netCDF file. Made in memory, so that a full disk is met by one plain write."""
+    return bytes(data.to_netcdf(engine="h5netcdf"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     with atomic(path) as part:
-        data.to_netcdf(part, engine="h5netcdf")
+        part.write_bytes(content)
 
 
 def read_dataset(path: Path) -> xr.Dataset:
@@ -50,9 +63,15 @@ def read_dataset(path: Path) -> xr.Dataset:
         return data.load()
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _file_name(kind: str, name: str) -> str:
+    """``name``, if it can be the name of a file and nothing else."""
+    if not re.fullmatch(r"[^\W_][\w.×+-]*", name):
+        raise UserError(f"{kind} {name!r}: letters, digits and . _ - + make a name that can also be a folder's")
+    return name
 
 
 def runs_in(root: Path) -> list["Run"]:
@@ -68,7 +87,7 @@ class Run:
 
     @classmethod
     def of(cls, study: Study, preset: str, runs: Path) -> "Run":
-        return cls(runs / study.name / f"{preset}-{study.hash}")
+        return cls(runs / _file_name("study", study.name) / f"{_file_name('preset', preset)}-{study.hash}")
 
     @contextmanager
     def held(self, on_wait: Callable[[str], None]) -> Iterator[None]:
@@ -89,6 +108,31 @@ class Run:
             file.flush()
             yield
 
+    def prepare(self) -> None:
+        """The folders of a run that this process holds, without what a killed one was writing."""
+        for folder in (self.path, self.path / "units", self.path / "figures"):
+            folder.mkdir(exist_ok=True)
+            for part in folder.glob(".*.part*"):
+                part.unlink()
+
+    def remove(self) -> bool:
+        """Takes the run away, unless a process works on it."""
+        with (self.path / "lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            shutil.rmtree(self.path)
+        return True
+
+    @property
+    def schema(self) -> Any:
+        """The layout that the folder says it has; ours when it is new, or damaged and about to be made again."""
+        try:
+            return read_json(self.path / "config.json").get("schema", SCHEMA)
+        except (OSError, ValueError, AttributeError):
+            return SCHEMA
+
     @property
     def holder(self) -> str | None:
         """Who works on the run just now; None when nobody does."""
@@ -105,6 +149,8 @@ class Run:
     @property
     def state(self) -> str:
         """running (by a process that is there), finished, failed, interrupted, or stopped without a word."""
+        if self.schema != SCHEMA:
+            return f"schema {self.schema}"
         said = "finished" if self.finished else self.status.get("state", "stopped")
         if self.holder:
             return "running"
@@ -116,20 +162,19 @@ class Run:
         return sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
 
     def unit(self, unit: Unit) -> Path:
-        return self.path / "units" / f"{unit.name}.nc"
+        return self.path / "units" / f"{_file_name('unit', unit.name)}.nc"
 
-    def keep(self, unit: Unit, data: xr.Dataset) -> None:
+    def keep(self, unit: Unit, content: bytes) -> None:
         """Writes the result of a unit, then its checksum: without one, or with another, it counts as missing."""
         path = self.unit(unit)
-        write_dataset(path, data)
-        with atomic(path.with_suffix(".sha256")) as part:
-            part.write_text(_digest(path))
+        write_bytes(path, content)
+        write_bytes(path.with_suffix(".nc.sha256"), _digest(content).encode())
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit's result is there, as it was written; a damaged one is as good as missing."""
         path = self.unit(unit)
         try:
-            return path.with_suffix(".sha256").read_text() == _digest(path)
+            return path.with_suffix(".nc.sha256").read_text() == _digest(path.read_bytes())
         except (OSError, ValueError):
             return False
 
@@ -141,10 +186,19 @@ class Run:
     @property
     def status(self) -> dict:
         """What status.json says; nothing when it is missing or damaged."""
+        return self._document("status")
+
+    @property
+    def progress(self) -> dict:
+        """How far the run was a moment ago (``relulab.lab.meter``); nothing before its first step."""
+        return self._document("progress")
+
+    def _document(self, name: str) -> dict:
         try:
-            return read_json(self.path / "status.json")
+            document = read_json(self.path / f"{name}.json")
         except (OSError, ValueError):
             return {}
+        return document if isinstance(document, dict) else {}
 
     @property
     def finished(self) -> bool:
@@ -157,5 +211,8 @@ class Run:
         return self.status.get("state") == "finished"
 
     def log(self, **event: Any) -> None:
-        with (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event, ensure_ascii=False) + "\n")
+        """Appends a line to log.jsonl; a half line, left by a full disk, is closed first."""
+        with (self.path / "log.jsonl").open("ab+") as file:
+            if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+                file.write(b"\n")
+            file.write(json.dumps(event, ensure_ascii=False).encode() + b"\n")

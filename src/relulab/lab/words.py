@@ -1,5 +1,6 @@
 """How numbers, times and verdicts are worded, in the terminal and in the report."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 # The names of relulab.lab.theorem.Verdict, as a reader meets them.
@@ -27,6 +28,21 @@ def span(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def ago(moment: str | None, now: datetime | None = None) -> str:
+    """How long ago a moment was, in ISO format; one that is still to come, by a clock set back, is just now.
+
+    >>> ago("2026-01-01T00:00:00+00:00", datetime(2026, 1, 1, 5, tzinfo=UTC))
+    '5.0 h ago'
+    """
+    try:
+        seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(moment or "")).total_seconds()
+    except (ValueError, TypeError):
+        return "–"
+    if seconds < 5:
+        return "just now"
+    return f"{span(seconds)} ago" if seconds < 172_800 else f"{seconds / 86_400:.0f} days ago"
 
 
 def size(count: float) -> str:

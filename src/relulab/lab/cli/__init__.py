@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from relulab.errors import UserError, WorkerDied
+from relulab.errors import RunStopped, UserError
 from relulab.lab.cli import keep, look, work
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ for verb in (
     work.report,
     work.check,
     keep.runs_,
+    keep.watch,
     keep.clean,
     look.env,
 ):
@@ -45,7 +46,7 @@ for verb in (
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 a claim or check failed, 2 usage, 3 a fault of ours, 130 interrupted."""
+    """Exit codes: 0 done, 1 a claim or check failed, 2 usage, 3 it could not be finished, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
@@ -54,8 +55,8 @@ def main() -> None:
     except UserError as error:
         print(f"relulab: {error}", file=sys.stderr)
         sys.exit(2)
-    except WorkerDied as error:
-        print(f"relulab: {error}; finished units are kept, the same command continues", file=sys.stderr)
+    except RunStopped as error:
+        print(f"relulab: {error}", file=sys.stderr)
         sys.exit(3)
     except OSError as error:
         print(f"relulab: {error.filename or 'file system'}: {error.strerror or error}", file=sys.stderr)

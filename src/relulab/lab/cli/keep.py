@@ -1,6 +1,5 @@
-"""Verbs that keep house: runs, clean."""
+"""Verbs that keep house: runs, watch, clean."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,53 @@ def runs_(runs: Runs = Path("runs"), json_: Json = False) -> None:
     from relulab.lab.cli.tables import console, print_runs
 
     print_runs(rows) if rows else console.print(f"no runs in {runs}: relulab run SS.F7 makes one")
+
+
+def watch(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run's folder, or a study; the run under way unless told.")
+    ] = None,
+    runs: Runs = Path("runs"),
+    json_: Json = False,
+) -> None:
+    """Follow a run from another terminal until it ends; with --json, say once how far it is."""
+    import time
+
+    from relulab.lab.cli.progress import Bar
+    from relulab.lab.cli.tables import console, errors
+
+    found = _run_to_watch(run, runs)
+    if json_:
+        return print_json(_row(found) | {"progress": found.progress})
+    errors.print(f"{found.path}: {found.holder or found.state}", highlight=False, markup=False, soft_wrap=True)
+    bar = Bar()
+    bar.bar.start()
+    try:
+        while found.holder:
+            if found.progress:
+                bar.moved(found.progress)
+            time.sleep(0.5)
+    finally:
+        bar.stop()
+    row = _row(found)
+    console.print(f"{row['run']}: {row['state']}, {row['done']} of {row['units']} units", markup=False)
+    raise typer.Exit(0 if found.finished else 3)
+
+
+def _run_to_watch(wanted: str | None, runs: Path):
+    """A folder, the newest run of a study, or the newest that a process works on."""
+    from relulab.errors import UserError
+    from relulab.lab.store import Run, runs_in
+
+    if wanted and (Path(wanted) / "config.json").is_file():
+        return Run(Path(wanted))
+    if wanted and (Path(wanted).is_dir() or "/" in wanted):
+        raise UserError(f"{wanted} is no run's folder: relulab runs shows what there is")
+    there = runs_in(runs)
+    there = [run for run in there if run.path.parent.name in _names([wanted])] if wanted else there
+    if not there:
+        raise UserError(f"no run{f' of {wanted}' if wanted else ''} in {runs}: relulab run makes one")
+    return max(there, key=lambda run: (run.holder is not None, run.status.get("updated", "")))
 
 
 def clean(
@@ -47,9 +93,7 @@ def clean(
             raise UserError(f"clean would remove {len(wanted)} runs: say --yes where nobody can be asked")
         print_runs([row for _, row in wanted])
         typer.confirm(f"Remove these {len(wanted)} runs ({size(sum(r['bytes'] for _, r in wanted))})?", abort=True)
-    for run, _ in wanted:
-        shutil.rmtree(run.path)
-    removed = [row["run"] for _, row in wanted]
+    removed = [row["run"] for run, row in wanted if run.remove()]
     print_json({"removed": removed}) if json_ else console.print(f"removed {len(removed)} runs")
 
 

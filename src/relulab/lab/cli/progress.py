@@ -1,15 +1,17 @@
-"""What a user sees of a run under way: a forecast, then a bar with units, seed-steps a second and time left."""
+"""What a user sees of a run under way: a forecast, then a bar with units, seed-steps a second, time left and memory."""
 
 import time
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as RichProgress
 
 from relulab.lab.cli.tables import errors
+from relulab.lab.meter import Progress
 from relulab.lab.runner import rough_seconds
 from relulab.lab.speed import product_rate
 from relulab.lab.store import Run
 from relulab.lab.study import Study, Unit
-from relulab.lab.words import span
+from relulab.lab.words import size, span
 
 LINE = 10.0  # seconds, at the least, between plain lines
 
@@ -17,43 +19,44 @@ LINE = 10.0  # seconds, at the least, between plain lines
 class Bar:
     """On stderr: a moving bar on a terminal, elsewhere a plain line now and then."""
 
-    def waiting(self, run: Run, holder: str) -> None:
-        errors.print(f"{run.path} is held by {holder}: waiting for it", highlight=False, soft_wrap=True)
-
-    def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
-        self.steps_done, self.units_done, self.units = 0, kept, kept + len(todo)
-        self.begun = self.said = time.perf_counter()
-        self.rate, self.total = 0.0, sum(unit.seed_steps for unit in todo)
-        errors.print(f"[bold]{study.name}[/] {' '.join(study.ids)}: {_forecast(todo, kept, workers)}", highlight=False)
-        errors.print(f"  into {run.path}", highlight=False, soft_wrap=True)
-        self.bar = Progress(
+    def __init__(self):
+        self.bar = RichProgress(
             BarColumn(),
-            TextColumn("{task.fields[units]} units  {task.fields[rate]}"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[line]}", markup=False),
             console=errors,
             transient=True,
             disable=not errors.is_terminal,
         )
+        self.task = self.bar.add_task("", total=1.0, line="")
+        self.said = time.monotonic()
+
+    def waiting(self, run: Run, holder: str) -> None:
+        errors.print(f"{run.path} is held by {holder}: waiting for it", highlight=False, soft_wrap=True, markup=False)
+
+    def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
+        errors.print(f"[bold]{study.name}[/] {' '.join(study.ids)}: {_forecast(todo, kept, workers)}", highlight=False)
+        errors.print(f"  into {run.path}", highlight=False, soft_wrap=True, markup=False)
         self.bar.start()
-        self.task = self.bar.add_task("", total=self.total, units=f"{kept}/{self.units}", rate="")
 
-    def steps(self, seed_steps: int) -> None:
-        self.steps_done += seed_steps
-        self.rate = self.steps_done / (time.perf_counter() - self.begun)
-        self.bar.update(self.task, advance=seed_steps, rate=f"{self.rate:,.0f} seed-steps/s")
-
-    def unit(self, unit: Unit, seconds: float) -> None:
-        self.units_done += 1
-        self.bar.update(self.task, units=f"{self.units_done}/{self.units}")
-        now = time.perf_counter()
-        if not errors.is_terminal and (now - self.said > LINE or self.units_done == self.units):
-            self.said = now
-            left = span((self.total - self.steps_done) / self.rate) if self.rate else "?"
-            line = f"  {self.units_done} of {self.units} units, {self.rate:,.0f} seed-steps/s, {left} left"
-            errors.print(line, highlight=False, soft_wrap=True)
+    def moved(self, progress: Progress) -> None:
+        self.bar.update(self.task, completed=progress["share"], line=line(progress))
+        last = progress["done"] == progress["units"]
+        if not errors.is_terminal and (last or time.monotonic() - self.said > LINE):
+            self.said = time.monotonic()
+            errors.print(f"  {line(progress)}", highlight=False, soft_wrap=True, markup=False)
 
     def stop(self) -> None:
         self.bar.stop()
+
+
+def line(progress: Progress) -> str:
+    """
+    >>> line(dict(done=3, units=11, seed_steps=9, share=0.5, rate=12345.6, left=61.2, memory=2_100_000_000))
+    '3 of 11 units, 12,346 seed-steps/s, 61 s left, 2.1 GB'
+    """
+    rate = [f"{progress['rate']:,.0f} seed-steps/s"] if progress["rate"] else []
+    left = [f"{span(progress['left'])} left"] if progress["left"] is not None else []
+    return ", ".join([f"{progress['done']} of {progress['units']} units", *rate, *left, size(progress["memory"])])
 
 
 def _forecast(todo: list[Unit], kept: int, workers: int) -> str:

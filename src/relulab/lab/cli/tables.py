@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.papers import PAPERS, paper_of
-from relulab.lab.words import number, size, span
+from relulab.lab.words import ago, number, size, span
 
 console = Console()
 errors = Console(stderr=True)
@@ -58,7 +58,7 @@ def print_runs(rows: list[dict]) -> None:
     for row in rows:
         state = f"{row['state']} by {row['holder']}" if row["holder"] else row["state"]
         units = f"{row['done']} of {row['units']}"
-        table.add_row(escape(row["run"]), escape(state), units, size(row["bytes"]), (row["updated"] or "–")[:16])
+        table.add_row(escape(row["run"]), escape(state), units, size(row["bytes"]), ago(row["updated"]))
     console.print(table)
 
 

@@ -10,6 +10,13 @@ from relulab.lab.cli.look import Json, print_json
 Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
 Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Processes; one a core unless told.")]
+EngineName = Annotated[str | None, typer.Option("--engine", "-e", help="local (processes of this machine) or dask.")]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", help="Address of a dask scheduler; a local cluster unless told.")
+]
+Patience = Annotated[
+    float, typer.Option("--patience", min=1, help="Seconds without a step after which a worker counts as hung.")
+]
 
 
 def run(
@@ -21,6 +28,9 @@ def run(
     set_: Annotated[list[str] | None, typer.Option("--set", "-s", help="field=value, any number of times.")] = None,
     runs: Runs = Path("runs"),
     workers: Workers = None,
+    engine: EngineName = None,
+    scheduler: Scheduler = None,
+    patience: Patience = 900,
     redraw: Annotated[bool, typer.Option(help="Make figures and claims again from the stored units.")] = False,
     json_: Json = False,
 ) -> None:
@@ -31,7 +41,8 @@ def run(
     # Everything is checked before anything runs.
     found = dict.fromkeys(find_study(id) for id in ids)
     wanted = [study.configured(preset, changes(study, config, set_ or [])) for study in found]
-    summaries = [_run(study, preset, runs, workers, json_, redraw) for study in wanted]
+    on = _engine(engine, scheduler, workers, patience)
+    summaries = [_run(study, preset, runs, on, json_, redraw) for study in wanted]
     if json_:
         print_json(summaries[0] if len(summaries) == 1 else summaries)
     _exit(summaries, [])
@@ -42,13 +53,17 @@ def reproduce(
     runs: Runs = Path("runs"),
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("report"),
     workers: Workers = None,
+    engine: EngineName = None,
+    scheduler: Scheduler = None,
+    patience: Patience = 900,
     json_: Json = False,
 ) -> None:
     """The main job: every study, every theorem, then the report."""
     from relulab.lab.catalogue import studies, theorems
 
     wanted = [study.configured(preset) for study in studies().values()]
-    summaries = [_run(study, preset, runs, workers, json_) for study in wanted]
+    on = _engine(engine, scheduler, workers, patience)
+    summaries = [_run(study, preset, runs, on, json_) for study in wanted]
     checks = [_check(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
     if json_:
@@ -89,7 +104,20 @@ def check(
     _exit([], [document])
 
 
-def _run(study, preset: str, runs: Path, workers: int | None, quiet: bool, redraw: bool = False) -> dict:
+def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float):
+    from relulab.errors import UserError, nearest
+    from relulab.lab.engines.dask import Dask
+    from relulab.lab.engines.local import Local
+
+    name = name or ("dask" if scheduler else "local")
+    if name not in ("local", "dask"):
+        raise UserError(f"no engine {name!r}: {nearest(name, ('local', 'dask'))}")
+    if scheduler and (name == "local" or workers):
+        raise UserError(f"--scheduler {scheduler} is for the dask engine, and the cluster has the workers it has")
+    return Local(workers, patience) if name == "local" else Dask(scheduler, workers, patience)
+
+
+def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = False) -> dict:
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.tables import console, errors, print_run
     from relulab.lab.runner import run_study
@@ -102,7 +130,7 @@ def _run(study, preset: str, runs: Path, workers: int | None, quiet: bool, redra
         )
     try:
         bar = None if quiet else Bar()
-        summary = run_study(study, preset=preset, runs=runs, workers=workers, progress=bar, redraw=redraw)
+        summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=bar, redraw=redraw)
     except KeyboardInterrupt:
         errors.print("interrupted: finished units are kept, the same command continues", highlight=False)
         raise
@@ -121,6 +149,7 @@ def _check(theorem, runs: Path) -> dict:
     document = theorem.demonstrate()
     about = {"title": theorem.title, "statement": theorem.statement, "source": theorem.source}
     try:
+        (runs / "checks").mkdir(parents=True, exist_ok=True)
         write_json(runs / "checks" / f"{theorem.id}.json", document | about)
     except OSError as error:
         errors.print(f"not kept for the report: {runs}: {error.strerror}", highlight=False, soft_wrap=True)

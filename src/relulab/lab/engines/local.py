@@ -1,95 +1,153 @@
 """The local engine: one supervised process a core, one thread each; every worker writes what it has finished.
 
-A worker that dies is replaced and its unit tried again, three times at most; then the run ends with the reason.
+A worker that dies, or does no step for long, is replaced and its unit tried again, three times at most; then the run
+ends with the reason.
 """
 
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from relulab.errors import WorkerDied
+from relulab.errors import RunStopped, UserError
+from relulab.lab.engines import PATIENCE, TRIES, OnSteps, OnUnit
+from relulab.lab.engines.measure import measured
+from relulab.lab.engines.script import left_alone
+from relulab.lab.environment import cores
 from relulab.lab.store import Run
 from relulab.lab.study import Study, Unit
 
-BEAT = 0.25  # seconds between looks at the counter
-TRIES = 3  # of a unit whose worker dies
+BEAT = 0.25  # seconds between looks at the workers
+
+
+@dataclass(frozen=True)
+class Local:
+    """Processes of this machine, one a core unless ``workers`` says how many.
+
+    ``patience`` is how many seconds a worker may do no step before it counts as hung. One worker that was asked for
+    by number is this very process, without supervision, as a debugger wants it.
+    """
+
+    workers: int | None = None
+    patience: float = PATIENCE
+
+    def crew(self, units: int) -> int:
+        return min(self.workers or cores(), units)
+
+    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
+        if self.workers == 1:
+            for unit in units:
+                content, seconds = measured(study, unit, lambda steps, unit=unit: on_steps(unit, steps))
+                run.keep(unit, content)
+                on_unit(unit, seconds)
+        elif units:
+            _Crew(study, run, self.crew(len(units)), self.patience).work(units, on_unit, on_steps)
 
 
 @dataclass
-class Worker:
-    """A process, the pipe to it, and the unit in its hands."""
+class _Worker:
+    """A process, the pipe to it, the unit in its hands, and how far it is with it."""
 
     process: BaseProcess
     pipe: Connection
+    counter: object
     unit: Unit | None = None
+    told: int = 0
+    silent: float = 0.0
 
     def give(self, unit: Unit) -> None:
-        self.unit = unit
-        self.pipe.send(unit)
+        self.unit, self.told, self.silent, self.counter.value = unit, 0, 0.0, 0
+        with suppress(OSError):  # it died before its first unit: the end of its pipe will tell
+            self.pipe.send(unit)
+
+    def progress(self, elapsed: float) -> int:
+        """Steps since the last look. A machine that slept is no hang, so a look counts for a second at most."""
+        steps = self.counter.value - self.told
+        self.told += steps
+        self.silent = 0.0 if steps else self.silent + min(elapsed, 1.0)
+        return steps
 
     def dismiss(self) -> int | None:
-        """Ends the process and gives its exit code."""
-        self.process.terminate()
+        """Ends the process, stopped or hung as it may be, and gives its exit code."""
+        self.process.kill()
         self.process.join()
         self.pipe.close()
         return self.process.exitcode
 
 
-def run_units(
-    study: Study,
-    run: Run,
-    units: Sequence[Unit],
-    workers: int,
-    on_unit: Callable[[Unit, float], None],
-    on_steps: Callable[[int], None],
-) -> None:
-    """Measures ``units`` and leaves each in the run's folder; tells units (with their seconds) and seed-steps done."""
-    if min(workers, len(units)) <= 1:
-        for unit in units:
-            on_unit(unit, measure_unit(study, run, unit, on_steps))
-        return
-    context = multiprocessing.get_context("spawn")
-    counter, told, deaths = context.Value("q", 0), 0, Counter()
-    # Largest first, so that no core ends up waiting for a long last unit.
-    queue = deque(sorted(units, key=lambda unit: -unit.flops))
-    crew = [_hire(context, study, run, counter) for _ in range(min(workers, len(units)))]
-    try:
-        while queue or any(worker.unit for worker in crew):
+@dataclass
+class _Crew:
+    study: Study
+    run: Run
+    size: int
+    patience: float
+    deaths: Counter = field(default_factory=Counter)
+    context: multiprocessing.context.SpawnContext = field(default_factory=lambda: multiprocessing.get_context("spawn"))
+
+    def work(self, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
+        # Largest first, so that no core ends up waiting for a long last unit.
+        queue = deque(sorted(units, key=lambda unit: -unit.flops))
+        crew: list[_Worker] = []
+        try:
+            crew += (self.hire() for _ in range(self.size))
+            looked = time.monotonic()
+            while queue or any(worker.unit for worker in crew):
+                for worker in crew:
+                    if queue and not worker.unit:
+                        worker.give(queue.popleft())
+                spoke = wait([worker.pipe for worker in crew if worker.unit], BEAT)
+                now = time.monotonic()
+                for i, worker in enumerate(crew):
+                    if not worker.unit:
+                        continue
+                    on_steps(worker.unit, worker.progress(now - looked))
+                    lost = worker.pipe in spoke and not _finished(worker, on_unit)
+                    if lost or (worker.unit and worker.silent > self.patience):
+                        on_steps(worker.unit, -worker.told)
+                        queue.appendleft(self.lost(worker, hung=not lost))
+                        crew[i] = self.hire()
+                looked = now
+        finally:
             for worker in crew:
-                if queue and not worker.unit:
-                    worker.give(queue.popleft())
-            spoke = wait([worker.pipe for worker in crew if worker.unit], BEAT)
-            on_steps(counter.value - told)
-            told = counter.value
-            for i, worker in enumerate(crew):
-                if worker.pipe in spoke and not _finished(worker, on_unit):
-                    queue.appendleft(_died(worker, run, deaths))
-                    crew[i] = _hire(context, study, run, counter)
-    finally:
-        for worker in crew:
-            worker.dismiss()
+                worker.dismiss()
+
+    def hire(self) -> _Worker:
+        ours, theirs = self.context.Pipe()
+        counter = self.context.Value("q", 0)
+        process = self.context.Process(
+            target=_work, args=(os.getpid(), theirs, counter, self.study, self.run), daemon=True
+        )
+        with left_alone(self.study):
+            process.start()
+        theirs.close()  # so that the end of the worker is the end of the pipe
+        return _Worker(process, ours, counter)
+
+    def lost(self, worker: _Worker, hung: bool) -> Unit:
+        """Notes a death or a hang and gives back the unit that is to be tried again."""
+        unit, code = worker.unit, worker.dismiss()
+        why = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+        why = f"no step for {self.patience:g} s" if hung else why
+        self.deaths[unit.name] += 1
+        self.run.log(unit=unit.name, lost=why, time=self.deaths[unit.name])
+        if self.deaths[unit.name] == TRIES:
+            remedy = (
+                "it hangs, or a step of it takes longer: more patience with --patience SECONDS"
+                if hung
+                else "perhaps for want of memory: try fewer processes with --workers"
+            )
+            raise RunStopped(f"the process that measured {unit.name} was lost {TRIES} times ({why}); {remedy}")
+        return unit
 
 
-def _hire(context, study: Study, run: Run, counter) -> Worker:
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(os.getpid(), theirs, counter, study, run), daemon=True)
-    with _scripts_left_alone(study):
-        process.start()
-    theirs.close()  # so that the end of the worker is the end of the pipe
-    return Worker(process, ours)
-
-
-def _finished(worker: Worker, on_unit: Callable[[Unit, float], None]) -> bool:
+def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
     """Takes the answer of a worker; False when there is none because it died."""
     try:
         seconds, error = worker.pipe.recv()
@@ -102,20 +160,6 @@ def _finished(worker: Worker, on_unit: Callable[[Unit, float], None]) -> bool:
     return True
 
 
-def _died(worker: Worker, run: Run, deaths: Counter) -> Unit:
-    """Notes a death and gives back the unit that is to be tried again."""
-    unit, code = worker.unit, worker.dismiss()
-    why = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-    deaths[unit.name] += 1
-    run.log(unit=unit.name, died=why, time=deaths[unit.name])
-    if deaths[unit.name] == TRIES:
-        raise WorkerDied(
-            f"the process that measured {unit.name} ended {TRIES} times ({why}), perhaps for want of memory: try fewer "
-            "processes with --workers"
-        )
-    return unit
-
-
 def _work(parent: int, pipe: Connection, counter, study: Study, run: Run) -> None:
     """What a worker does: units from the pipe, until the parent is gone."""
     # Ctrl-C reaches the whole group; the parent decides what becomes of the workers.
@@ -123,20 +167,24 @@ def _work(parent: int, pipe: Connection, counter, study: Study, run: Run) -> Non
     threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
     def tick(seed_steps: int) -> None:
-        with counter.get_lock():
-            counter.value += seed_steps
+        counter.value += seed_steps  # this process alone writes it
 
     with suppress(EOFError, ConnectionError):  # nobody is left to work for
         while True:
             pipe.send(_answer(study, run, pipe.recv(), tick))
 
 
-def _answer(study: Study, run: Run, unit: Unit, tick: Callable[[int], None]) -> tuple[float, Exception | None]:
+def _answer(study: Study, run: Run, unit: Unit, tick) -> tuple[float, Exception | None]:
     try:
-        return measure_unit(study, run, unit, tick), None
+        content, seconds = measured(study, unit, tick)
+        run.keep(unit, content)
+        return seconds, None
     except Exception as error:
-        error.add_note(traceback.format_exc())
-        return 0.0, error
+        # Only errors that surely survive the way through the pipe travel as they are.
+        plain = isinstance(error, UserError | OSError)
+        sent = error if plain else RuntimeError(f"in unit {unit.name}, {type(error).__name__}: {error}")
+        sent.add_note(traceback.format_exc())
+        return 0.0, sent
 
 
 def _leave_with_parent(parent: int) -> None:
@@ -144,32 +192,3 @@ def _leave_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(BEAT)
     os._exit(1)
-
-
-def measure_unit(study: Study, run: Run, unit: Unit, tick: Callable[[int], None]) -> float:
-    """One unit on one thread, in this process; the result is on disk when this returns the seconds it took."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    start = time.perf_counter()
-    try:
-        run.keep(unit, study.measure(unit, tick))
-    finally:
-        torch.set_num_threads(threads)
-    return time.perf_counter() - start
-
-
-@contextmanager
-def _scripts_left_alone(study: Study) -> Iterator[None]:
-    """Workers start without importing the user's script again, so that it needs no ``if __name__ == "__main__"``.
-
-    A study that is defined in the script itself can only be found there: then the script needs the guard.
-    """
-    main = sys.modules["__main__"]
-    hidden = {} if type(study).__module__ == "__main__" else {k: main.__dict__.get(k) for k in ("__file__", "__spec__")}
-    main.__dict__.update(dict.fromkeys(hidden))
-    try:
-        yield
-    finally:
-        main.__dict__.update({k: v for k, v in hidden.items() if v is not None})

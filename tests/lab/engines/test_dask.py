@@ -1,0 +1,109 @@
+"""Units on a dask cluster: the same bits, also when workers are lost."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from relulab import Dask, Local, RunStopped, UserError, find_study, run_study
+from relulab.lab.runner import Silent
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def study():
+    return find_study("SS.F7").configured("smoke", {"seeds": 6, "steps": 300, "over": [1, 4]})
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+def content(summary: dict) -> bytes:
+    return (Path(summary["run"]) / "result.nc").read_bytes()
+
+
+class KillOne(Silent):
+    """Kills a worker of the cluster at the first step."""
+
+    def __init__(self, cluster, times: float = 1):
+        self.cluster, self.left = cluster, times
+
+    def moved(self, progress):
+        if progress["seed_steps"] and self.left > 0:
+            self.left -= 1
+            victim = next(iter(self.cluster.workers.values())).process.pid
+            os.kill(victim, signal.SIGKILL)
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(study, cluster, tmp_path):
+    local = run_study(study, runs=tmp_path / "local", engine=Local(1))
+    kill = KillOne(cluster)
+    dask = run_study(study, runs=tmp_path / "dask", engine=Dask(cluster.scheduler_address), watcher=kill)
+    assert kill.left == 0
+    assert content(dask) == content(local) and dask["claims"] == local["claims"]
+
+
+def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, tmp_path):
+    local = run_study(study, runs=tmp_path / "local", engine=Local(1))
+    dask = run_study(study, runs=tmp_path / "dask", engine=Dask(workers=2))
+    assert content(dask) == content(local)
+
+
+def test_a_worker_that_hangs_is_restarted(study, cluster, tmp_path):
+    # Longer than a step and than a restart takes, but not for ever.
+    class Freeze(Silent):
+        frozen = False
+
+        def moved(self, progress):
+            if progress["seed_steps"] and not self.frozen:
+                self.frozen = True
+                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGSTOP)
+
+    freeze = Freeze()
+    dask = run_study(study, runs=tmp_path / "dask", engine=Dask(cluster.scheduler_address, patience=15), watcher=freeze)
+    assert freeze.frozen and content(dask) == content(run_study(study, runs=tmp_path / "local", engine=Local(1)))
+
+
+def test_a_scheduler_that_goes_away_stops_the_run(study, cluster, tmp_path):
+    class Close(Silent):
+        def moved(self, progress):
+            if progress["seed_steps"]:
+                cluster.close()
+
+    with pytest.raises(RunStopped, match="same command continues"):
+        run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Close())
+
+
+def test_an_error_of_a_unit_is_told(study, cluster, tmp_path):
+    lost = study.model_copy(update={"lr": -1.0})
+    with pytest.raises(UserError, match=r"lr=-1\.0"):
+        run_study(lost, preset="smoke", runs=tmp_path, engine=Dask(cluster.scheduler_address))
+
+
+@pytest.mark.parametrize("address", ["here", "8786", "http://a"])
+def test_an_address_that_is_none(study, tmp_path, address):
+    with pytest.raises(UserError, match="an address looks like"):
+        run_study(study, runs=tmp_path, engine=Dask(address))
+
+
+def test_a_scheduler_that_does_not_answer(study, tmp_path, monkeypatch):
+    monkeypatch.setattr("relulab.lab.engines.dask.ANSWER", 0.5)
+    with pytest.raises(UserError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        run_study(study, runs=tmp_path, engine=Dask("tcp://127.0.0.1:9"))
+
+
+def test_workers_with_other_software_are_refused(study, cluster, tmp_path, monkeypatch):
+    from relulab.lab.engines import dask
+
+    there = dask.environment()
+    there["packages"] |= {"torch": "1.0"}
+    monkeypatch.setattr(dask, "environment", lambda: there)
+    with pytest.raises(UserError, match=r"has torch .*, this process 1\.0: install the same"):
+        run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address))

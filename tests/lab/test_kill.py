@@ -1,0 +1,88 @@
+"""SIGKILL at random instants of a run, of the parent and of workers: the same command ends with the same bits."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+WORDS = ["run", "SS.F7", "--preset", "smoke", "--set", "seeds=4", "--set", "steps=400", "--json", "--workers", "2"]
+COMMAND = [sys.executable, "-c", "from relulab.lab.cli import main; main()", *WORDS]
+
+
+def start(folder: Path) -> subprocess.Popen:
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen(COMMAND, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen) -> None:
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+
+
+def outcome(folder: Path) -> dict[str, bytes]:
+    """All that a run concludes, bit for bit, once nothing half-written is left."""
+    (run,) = folder.glob("runs/*/*")
+    assert not list(run.rglob("*.part*"))
+    return {name: (run / name).read_bytes() for name in ("result.nc", "claims.json", "config.json", "figures.json")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], float]:
+    folder, begun = tmp_path_factory.mktemp("undisturbed"), time.monotonic()
+    finish(start(folder))
+    return outcome(folder), time.monotonic() - begun
+
+
+def children(pid: int) -> list[psutil.Process]:
+    try:
+        # The resource tracker of multiprocessing is a child too, but no worker.
+        return [p for p in psutil.Process(pid).children() if "spawn_main" in " ".join(p.cmdline())]
+    except psutil.Error:
+        return []
+
+
+@pytest.mark.parametrize("instant", range(10))
+def test_the_parent_killed_at_a_random_instant(instant, undisturbed, tmp_path):
+    expected, whole = undisturbed
+    process = start(tmp_path / "a")
+    # One draw in each tenth of the run, so that every phase of it is met.
+    time.sleep(whole * (instant + random.Random(instant).random()) / 10)
+    workers = children(process.pid)
+    process.kill()
+    process.communicate()
+    psutil.wait_procs(workers, timeout=20)
+    assert not any(worker.is_running() for worker in workers)
+    finish(start(tmp_path / "a"))
+    assert outcome(tmp_path / "a") == expected
+
+
+@pytest.mark.parametrize("instant", range(10))
+def test_a_worker_killed_at_a_random_instant(instant, undisturbed, tmp_path):
+    expected, whole = undisturbed
+    process, dice = start(tmp_path / "a"), random.Random(100 + instant)
+    while not children(process.pid) and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(whole / 2 * (instant + dice.random()) / 10)
+    if workers := children(process.pid):
+        dice.choice(workers).send_signal(signal.SIGKILL)
+    finish(process)
+    assert outcome(tmp_path / "a") == expected
+
+
+def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(undisturbed, tmp_path):
+    expected, _ = undisturbed
+    process = start(tmp_path / "a")
+    while not list((tmp_path / "a").glob("runs/*/*/units/*.nc")) and process.poll() is None:
+        time.sleep(0.02)
+    workers = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err
+    assert workers and not any(worker.is_running() for worker in workers)
+    finish(start(tmp_path / "a"))
+    assert outcome(tmp_path / "a") == expected
