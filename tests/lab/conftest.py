@@ -1,6 +1,8 @@
-"""The command line in the tests' own process."""
+"""The command line in the tests' own process; small runs for those who read runs."""
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,3 +21,18 @@ def here(tmp_path, monkeypatch, capsys):
         return end.value.code or 0, *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture(scope="session")
+def small_runs(tmp_path_factory) -> Path:
+    """A folder with a small run of each of three studies and a theorem's check; copy it before changing it."""
+    from relulab import find_study, find_theorem, run_study
+
+    root = tmp_path_factory.mktemp("small-runs")
+    for id in ("SS.F5", "SS.F7", "SS.F8"):
+        run_study(find_study(id).configured("smoke", {"steps": 10}), preset="smoke", runs=root)
+    theorem = find_theorem("SS.L1")
+    about = {"title": theorem.title, "statement": theorem.statement, "source": theorem.source}
+    (root / "checks").mkdir()
+    (root / "checks" / "SS.L1.json").write_text(json.dumps(theorem.demonstrate() | about), encoding="utf-8")
+    return root
