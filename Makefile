@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup reproduce test benchmark clean
+.PHONY: setup reproduce test docs benchmark clean
 .DELETE_ON_ERROR:
 
 setup: .venv/ready
@@ -17,12 +17,16 @@ reproduce: setup
 	$(BIN)/relulab reproduce
 
 test: setup
-	$(BIN)/ruff check --quiet src tests benchmarks
-	$(BIN)/ruff format --quiet --check src tests benchmarks
+	$(BIN)/ruff check --quiet src tests benchmarks docs
+	$(BIN)/ruff format --quiet --check src tests benchmarks docs
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+docs: setup
+	$(BIN)/python docs/build.py site
 
 benchmark: setup
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/overhead.py
 
 clean:
-	rm -rf .venv report
+	rm -rf .venv report site

@@ -1,24 +1,52 @@
-"""The Python in the README and in the docs runs as it stands, page by page."""
+"""The README and the docs do as they say: their Python runs, the tutorial's commands too, and the reference builds."""
 
+import importlib.util
 import re
+import shlex
+import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import torch
 
+import relulab
+from relulab.lab.cli import app, main
+
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def run(page: Path, *languages: str, monkeypatch) -> int:
+    """Runs the blocks of a page in order, in the folder that the test is in; gives their number."""
+    blocks = re.findall(rf"```({'|'.join(languages)})\n(.*?)```", page.read_text(), re.DOTALL)
+    torch.manual_seed(0)
+    names: dict = {"__name__": "page"}
+    for language, block in blocks:
+        if language == "python":
+            exec(compile(block, page.name, "exec"), names)
+            continue
+        for line in block.splitlines():
+            monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+            with pytest.raises(SystemExit) as end:
+                main()
+            assert not end.value.code, line
+    return len(blocks)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_on_a_page_runs(page, capsys):
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert blocks, f"{page.name} shows no Python"
-    torch.manual_seed(0)
-    names: dict = {}
-    for block in blocks:
-        exec(compile(block, page.name, "exec"), names)
+def test_python_on_a_page_runs(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    languages = ("python", "sh") if page.name == "tutorial.md" else ("python",)
+    assert run(page, *languages, monkeypatch=monkeypatch), f"{page.name} shows no Python"
     assert capsys.readouterr().out
+
+
+def test_a_command_that_fails_would_be_noticed(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nrelulab run SS.F77\n```\n")
+    with pytest.raises(AssertionError, match=r"SS\.F77"):
+        run(page, "sh", monkeypatch=monkeypatch)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -27,8 +55,34 @@ def test_links_and_pictures_are_there(page):
         assert link.startswith("http") or (page.parent / link).exists(), link
 
 
-def test_the_readme_names_every_verb():
-    from relulab.lab.cli import app
-
+def test_the_readme_names_every_verb_and_every_page():
     text = (ROOT / "README.md").read_text()
-    assert all((command.name or "") in text for command in app.registered_commands)
+    verbs = [*app.registered_commands, *app.registered_groups]
+    missing = [verb.name for verb in verbs if not re.search(rf"relulab {verb.name}\b|make {verb.name}\b", text)]
+    missing += [page.name for page in PAGES[1:] if f"{page.relative_to(ROOT)})" not in text]
+    assert not missing
+
+
+class Ids(HTMLParser):
+    """The ids on a page, with the documentation that follows each."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.docs, self.last = {}, ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag == "section" and "id" in attributes:
+            self.last = attributes["id"]
+        elif attributes.get("class", "").startswith("docstring"):
+            self.docs.setdefault(self.last, True)
+
+
+def test_the_reference_builds_and_has_every_public_name_with_its_docstring(tmp_path):
+    spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.build(tmp_path)
+    documented = Ids(page.read_text()).docs
+    assert not [name for name in relulab.__all__ if name not in documented]

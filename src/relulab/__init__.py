@@ -11,10 +11,13 @@ _DOOR = {
     "small_normal": "nets.initial",
     "torch_default": "nets.initial",
     "hidden": "nets.hooks",
+    "load": "nets.files.network",
+    "save": "nets.files.network",
     # data
     "Gaussian": "data.inputs",
     "Uniform": "data.inputs",
     "Task": "data.task",
+    "read_points": "data.files",
     # training
     "sgd": "train.sgd",
     "MSE": "train.losses",

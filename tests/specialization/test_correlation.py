@@ -294,3 +294,16 @@ def test_relu_as_a_function_is_an_error_that_says_what_to_write(order):
     pair = [Functional(), nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))]
     with pytest.raises(relulab.UserError, match=r"nn\.ReLU"):
         relulab.layer_correlations(pair[order[0]], pair[order[1]], torch.randn(5, 4))
+
+
+def test_a_module_is_compared_with_every_lane_of_an_mlp():
+    module = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2))
+    other = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2))
+    x = torch.randn(50, 4, generator=torch.Generator().manual_seed(0))
+    (rho,) = relulab.layer_correlations(module, relulab.MLP.of(module, other), x).values()
+    assert rho.shape == (2, 5, 5)
+    for lane, b in enumerate((module, other)):
+        (alone,) = relulab.layer_correlations(module, b, x).values()
+        torch.testing.assert_close(rho[lane], alone)
+    with pytest.raises(relulab.UserError, match="2 teachers and 3 students"):
+        relulab.layer_correlations(relulab.MLP.of(module, other), relulab.MLP.of(module, other, other), x)

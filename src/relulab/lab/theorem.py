@@ -111,6 +111,8 @@ class Theorem:
     check: Callable[..., Finding]
     demonstrations: tuple[Demonstration, ...]
     ids: tuple[str, ...] = ()
+    of_networks: Callable[..., Finding] | None = None
+    """the check on a teacher, a student and points, where the theorem speaks of such"""
 
     def __post_init__(self):
         missing = {Verdict.HOLDS, Verdict.NOT_APPLICABLE, Verdict.REFUTED} - {d.expected for d in self.demonstrations}

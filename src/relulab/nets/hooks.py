@@ -68,6 +68,8 @@ def hidden(net: nn.Module, x: Tensor) -> dict[str, Tensor]:
     ['1']
     """
     if isinstance(net, MLP):
+        if x.dim() < 2 or x.shape[-1] != net.widths[0]:
+            raise UserError(f"points of shape {tuple(x.shape)} for a network of {net.widths[0]} inputs")
         return {str(l): f for l, f in enumerate(net.layers(x.to(net.dtype))[:-1], 1)}
     with rectifiers(net) as seen:
         net(fitted(net, x))

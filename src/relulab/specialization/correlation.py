@@ -45,7 +45,8 @@ def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n
 def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor) -> dict[str, Tensor]:
     """``correlation`` of teacher and student in each hidden layer, by the student's layer names.
 
-    Takes relulab's networks and any module with ReLU modules in it; both need the same number of hidden layers.
+    Takes relulab's networks and any module with ReLU modules in it; both need the same number of hidden layers. With
+    an ``MLP`` on either side there is a lane axis; a single network is compared with every lane of the other.
     """
     f_star, f = hidden(teacher, x), hidden(student, x)
     if len(f_star) != len(f):
@@ -53,7 +54,10 @@ def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor) -> dic
     found = {}
     for a, (name, b) in zip(f_star.values(), f.items(), strict=True):
         finer = torch.promote_types(a.dtype, b.dtype)
-        found[name] = correlation(a.to(finer), b.to(finer))
+        if a.dim() == b.dim() == 3 and 1 not in (len(a), len(b)) and len(a) != len(b):
+            raise UserError(f"{len(a)} teachers and {len(b)} students: as many of each, or one")
+        lanes = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        found[name] = correlation(*(f.to(finer).expand(*lanes, *f.shape[-2:]) for f in (a, b)))
     return found
 
 

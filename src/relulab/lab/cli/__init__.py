@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.cli import keep, look, work
+from relulab.lab.cli import keep, look, measure, work
 
 app = typer.Typer(
     name="relulab",
@@ -43,6 +43,7 @@ for verb in (
     look.env,
 ):
     app.command(verb.__name__.rstrip("_"))(verb)
+app.add_typer(measure.app, name="measure")
 
 
 def main() -> None:

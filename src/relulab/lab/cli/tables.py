@@ -7,10 +7,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.papers import PAPERS, paper_of
+from relulab.lab.theorem import Verdict
 from relulab.lab.words import ago, number, size, span
 
 console = Console()
 errors = Console(stderr=True)
+SHOWN = 30  # units of a layer in a table
 COLOURS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
 
 
@@ -42,13 +44,46 @@ def print_check(document: dict) -> None:
         table.add_column(column)
     for d in document["demonstrations"]:
         table.add_row(escape(d["name"]), d["expected"], verdict(d["verdict"]))
-        for part in ("conditions", "conclusion"):
-            for c in d[part]:
-                sign = {True: "✓", False: "✗", None: "?"}[c["holds"]]
-                error = f" ± {number(c['error'])}" if c["error"] else ""
-                line = f"  {sign} {c['says']}: {number(c['measured'])} {c['relation']} {number(c['bound'])}{error}"
-                table.add_row(f"[dim]{escape(line)}[/]", "", "")
+        _checks(table, d, "", "")
     console.print(table)
+
+
+def _checks(table: Table, document: dict, *rest: str) -> None:
+    """A row for each condition and each part of the conclusion."""
+    for part in ("conditions", "conclusion"):
+        for c in document[part]:
+            sign = {True: "✓", False: "✗", None: "?"}[c["holds"]]
+            error = f" ± {number(c['error'])}" if c["error"] else ""
+            line = f"  {sign} {c['says']}: {number(c['measured'])} {c['relation']} {number(c['bound'])}{error}"
+            table.add_row(f"[dim]{escape(line)}[/]", *rest)
+
+
+def print_finding(document: dict) -> None:
+    """What a theorem says of a user's networks."""
+    console.print(f"{verdict(document['verdict'])}  {Verdict[document['verdict']].value}")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    _checks(table, document)
+    console.print(table)
+    for row in document.get("gradients", []):
+        console.print(
+            f"  layer {row['layer']}: |g| is {number(row['rms'])} in the mean square, {number(row['max'])} at most"
+        )
+
+
+def print_matches(document: dict) -> None:
+    for layer in document["layers"]:
+        console.print(
+            f"[bold]layer {escape(layer['layer'])}[/]: {layer['a']} units of A, {layer['b']} of B; ρ_mean "
+            f"{number(layer['rho_mean'])}; {layer['recovered']} followed above {document['threshold']:g}"
+        )
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for column in ("unit of A", "best of B", "ρ"):
+            table.add_column(column, justify="right")
+        for node in sorted(layer["nodes"], key=lambda node: -node["rho"])[:SHOWN]:
+            table.add_row(str(node["node"]), str(node["best"]), f"{node['rho']:.4f}")
+        console.print(table)
+        if len(layer["nodes"]) > SHOWN:
+            console.print(f"… and {len(layer['nodes']) - SHOWN} more: see --json or --out", style="dim")
 
 
 def print_runs(rows: list[dict]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from relulab.lab.cli.look import Json, print_json
+from relulab.lab.cli.measure import Slope, print_finding
 
 Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
@@ -88,13 +89,20 @@ def report(
 
 def check(
     id: Annotated[str, typer.Argument(metavar="THEOREM", help="A theorem's id or name, for instance SS.L1.")],
+    teacher: Annotated[Path | None, typer.Option("--teacher", help="A network of yours, from a file.")] = None,
+    student: Annotated[Path | None, typer.Option("--student", help="Another one.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", "-d", help="Points: .npy, .npz or .safetensors.")] = None,
+    slope: Slope = None,
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
-    """Run a theorem's demonstrations: where it holds, where it is not applicable, and its negative control."""
+    """Run a theorem's demonstrations, or check it on networks and data of your own."""
     from relulab.lab.catalogue import find_theorem
 
-    document = _check(find_theorem(id), runs)
+    theorem = find_theorem(id)
+    if teacher or student or data:
+        return print_finding(_check_files(theorem, teacher, student, data, slope), json_)
+    document = _check(theorem, runs)
     if json_:
         print_json(document)
     else:
@@ -139,6 +147,20 @@ def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = Fal
         print_run(summary)
         console.print()
     return summary
+
+
+def _check_files(theorem, teacher: Path | None, student: Path | None, data: Path | None, slope: float | None) -> dict:
+    from relulab.data.files import read_points
+    from relulab.errors import UserError
+    from relulab.nets.files import load
+
+    if theorem.of_networks is None:
+        raise UserError(f"{theorem.id} does not speak of a teacher and a student: relulab check {theorem.id} alone")
+    if not (teacher and student and data):
+        raise UserError(f"{theorem.id} needs all of --teacher, --student and --data")
+    finding = theorem.of_networks(load(teacher, slope=slope), load(student, slope=slope), read_points(data))
+    given = {"teacher": str(teacher), "student": str(student), "data": str(data)}
+    return {"theorem": theorem.id, **given, **finding.to_dict()}
 
 
 def _check(theorem, runs: Path) -> dict:

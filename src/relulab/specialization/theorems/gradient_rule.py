@@ -114,6 +114,16 @@ def back_propagated(teacher: MLP, student: MLP, x: Float[Tensor, "*lane N d"]) -
         return [-g for g in torch.autograd.grad(J, zs)]
 
 
+def gradient_sizes(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "*lane N d"]) -> list[dict]:
+    """Of every layer, the root mean square and the largest entry of |g_l| over points and nodes."""
+    teacher, student = _double(teacher), _double(student)
+    gradients = back_propagated(teacher, student, x.double())
+    return [
+        {"layer": l, "rms": float(g.square().mean().sqrt()), "max": float(g.abs().max())}
+        for l, g in enumerate(gradients, 1)
+    ]
+
+
 def _case(depths: tuple[int, int], slope: float = 0.0, gated: bool = True) -> Finding:
     rng = stream(0, Role.DEMONSTRATION, 1)
     nets = []
@@ -130,6 +140,7 @@ THEOREM = Theorem(
     "A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l: the teacher's layer l teaches the student's layer l.",
     source="SS lemma 1, eq. 5",
     check=gradient_rule,
+    of_networks=gradient_rule,
     demonstrations=(
         Demonstration("depth 4, ReLU, biases, unequal widths", Verdict.HOLDS, lambda: _case((4, 4))),
         Demonstration("depth 3, leaky slope 0.1", Verdict.HOLDS, lambda: _case((3, 3), slope=0.1)),

@@ -11,15 +11,19 @@ the negative control.
 """
 
 import math
+from copy import deepcopy
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from relulab.data.inputs import Gaussian, Inputs, Uniform
 from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.nets.mlp import MLP
 from relulab.seeds import Role, stream
 
 SIGMAS = 4.0  # standard errors that count as agreement of one number with its expectation
@@ -60,6 +64,28 @@ def spherical_push(
         outside = torch.linalg.qr(torch.cat([plane, torch.eye(len(w), dtype=x.dtype)], 1)).Q[:, 2 : len(w)]
         conclusion.append(_z_scores("components off that plane", gaps @ outside, ROUNDING))
     return Finding(_sphericity(w, w_star, x), tuple(conclusion))
+
+
+def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
+    """The push of every node of the teacher's lowest layer on the student node that is nearest to it by angle.
+
+    The theorem is about nodes without bias.
+    """
+    nets = [(net if isinstance(net, MLP) else MLP.of(net)).double() for net in (deepcopy(teacher), deepcopy(student))]
+    if any(net.lanes > 1 for net in nets) or nets[0].widths[0] != nets[1].widths[0]:
+        raise UserError("one teacher and one student with the same inputs were expected")
+    W_star, W = (net.W[0].data[0].T for net in nets)
+    alive, alive_star = (weights[weights.norm(dim=1) > 0] for weights in (W, W_star))
+    if not len(alive) or not len(alive_star):
+        raise UserError("all nodes of a lowest layer have zero weights: there is no angle to speak of")
+    biases = [Check(f"largest |bias| of the {who}'s lowest layer", float(net.b[0].data.abs().max()), "==", 0.0)
+              for who, net in zip(("teacher", "student"), nets, strict=True)]  # fmt: skip
+    nearest = (normalize(alive_star) @ normalize(alive).T).argmax(1)
+    findings = [spherical_push(alive[k], w_star, x) for w_star, k in zip(alive_star, nearest, strict=True)]
+    pairs = list(zip(range(len(alive_star)), nearest.tolist(), findings, strict=True))
+    conclusion = [replace(c, says=f"teacher {j} on student {k}: {c.says}") for j, k, f in pairs for c in f.conclusion]
+    worst = max(findings, key=lambda f: max(c.measured - c.bound for c in f.conditions))
+    return Finding((*biases, *worst.conditions), tuple(conclusion))
 
 
 def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
@@ -119,6 +145,7 @@ THEOREM = Theorem(
     "on a student node lies between its own weights w and the teacher's w*.",
     source="S0 theorem 6, section 8.14",
     check=spherical_push,
+    of_networks=of_networks,
     demonstrations=(
         Demonstration("N(0, 1.5² I) in R¹⁰, ‖w‖ = 2", Verdict.HOLDS, lambda: _case(Gaussian(10, 1.5))),
         Demonstration("inputs uniform on a cube: not spherical", Verdict.NOT_APPLICABLE, lambda: _case(Uniform(10))),

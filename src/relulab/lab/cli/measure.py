@@ -1,0 +1,76 @@
+"""The verb measure: instruments on networks and data in files."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relulab.lab.cli.look import Json, print_json
+
+app = typer.Typer(
+    help="Measure networks of your own, from files: safetensors, npz, PyTorch state dicts, exported programs (.pt2).",
+    no_args_is_help=True,
+)
+Network = Annotated[Path, typer.Argument(help="A network: .safetensors, .npz, .pt, .pth or .pt2.")]
+Data = Annotated[Path, typer.Option("--data", "-d", help="Points: .npy, .npz or .safetensors, one a row.")]
+Slope = Annotated[float | None, typer.Option("--slope", help="Of leaky ReLUs, which files of weights do not tell.")]
+
+
+@app.command()
+def correlation(
+    a: Network,
+    b: Network,
+    data: Data,
+    slope: Slope = None,
+    threshold: Annotated[float, typer.Option(help="Correlation from which a node counts as recovered.")] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="All correlations: .nc, .csv, or a picture .png, .svg, .pdf.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Which unit of B follows which unit of A, layer by layer: normalised correlations of their activations."""
+    from relulab.data.files import read_points
+    from relulab.nets.files import load
+    from relulab.specialization.correlation import layer_correlations
+    from relulab.specialization.matches import check_ending, matches, write
+
+    if out:
+        check_ending(out)
+    nets = [load(path, slope=slope).double() for path in (a, b)]
+    rho = layer_correlations(*nets, read_points(data))
+    document = {"a": str(a), "b": str(b), "data": str(data), "threshold": threshold, "layers": matches(rho, threshold)}
+    if out:
+        write(rho, out)
+        document["out"] = str(out)
+    if json_:
+        return print_json(document)
+    from relulab.lab.cli.tables import print_matches
+
+    print_matches(document)
+
+
+@app.command("gradient-rule")
+def gradient_rule(teacher: Network, student: Network, data: Data, slope: Slope = None, json_: Json = False) -> None:
+    """The gradient of every layer by SS.L1 and by back-propagation: their gap, and how large the gradient is."""
+    from relulab.data.files import read_points
+    from relulab.nets.files import load
+    from relulab.specialization.theorems.gradient_rule import gradient_rule, gradient_sizes
+
+    nets = [load(path, slope=slope) for path in (teacher, student)]
+    x = read_points(data)
+    finding = gradient_rule(*nets, x)
+    document = {"teacher": str(teacher), "student": str(student), "data": str(data), **finding.to_dict()}
+    if finding.conclusion:
+        document["gradients"] = gradient_sizes(*nets, x)
+    print_finding(document, json_)
+
+
+def print_finding(document: dict, json_: bool) -> None:
+    """A finding on files; only HOLDS ends with 0."""
+    if json_:
+        print_json(document)
+    else:
+        from relulab.lab.cli.tables import print_finding
+
+        print_finding(document)
+    raise typer.Exit(0 if document["verdict"] == "HOLDS" else 1)

@@ -1,0 +1,173 @@
+"""Named tensors from safetensors, npz, npy and weights-only state dicts, each checked before it is believed."""
+
+import tokenize
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relulab.errors import UserError
+from relulab.nets.files.guard import LIMIT, checked, members, said, size
+
+Tensors = dict[str, Tensor]
+FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: None, torch.float64: None}
+HEADER = (ValueError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError, Warning,
+          tokenize.TokenError)  # fmt: skip
+DIMS = 8  # axes of an array
+LONGEST = 200  # characters in the name of a tensor
+
+
+def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
+    """All tensors of a file by name, as float32 or float64, finite; and the notes that a safetensors file carries.
+
+    The format is told by the ending: .safetensors, .npz, .npy, .pt, .pth or .bin (a state dict).
+    """
+    path = checked(path)
+    notes: dict[str, str] = {}
+    if path.suffix == ".safetensors":
+        tensors, notes = _safetensors(path)
+    else:
+        tensors = _reader(path)(path)
+    if not tensors:
+        raise UserError(f"{path} holds no tensors")
+    odd = next((name for name in tensors if not name.isprintable() or len(name) > LONGEST), None)
+    if odd is not None:
+        raise UserError(f"{path} holds a tensor called {said(odd)!r}: refused")
+    if sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()) > LIMIT:
+        raise UserError(f"{path} unpacks to more than the {size(LIMIT)} that are read")
+    return {name: _sound(path, name, tensor) for name, tensor in tensors.items()}, notes
+
+
+def _reader(path: Path) -> Callable[[Path], Tensors]:
+    readers = {".npz": _npz, ".npy": _npy} | dict.fromkeys((".pt", ".pth", ".bin"), _state_dict)
+    if path.suffix.lower() not in readers:
+        raise UserError(
+            f"{path}: expected were .safetensors, .npz, .npy or a PyTorch state dict (.pt, .pth); no pickles are read. "
+            'Write one with safetensors.torch.save_file(model.state_dict(), "model.safetensors")'
+        )
+    return readers[path.suffix.lower()]
+
+
+def _safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError) as error:
+        raise UserError(f"{path} is no safetensors file, or a damaged one: {said(error)}") from None
+
+
+def _npz(path: Path) -> Tensors:
+    found = {}
+    for name, member in members(path).items():
+        if not name.endswith(".npy"):
+            raise UserError(f"{path} holds {name!r}, which is no array")
+        try:
+            with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+                found[name.removesuffix(".npy")] = _array(f"{path}, {name}", file, member.file_size)
+        except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zipfile.zlib.error) as error:
+            raise UserError(f"{path}, {name} is damaged: {said(error)}") from None
+    return found
+
+
+def _npy(path: Path) -> Tensors:
+    with path.open("rb") as file:
+        return {path.stem: _array(str(path), file, path.stat().st_size)}
+
+
+def _array(where: str, file: BufferedIOBase, whole: int) -> Tensor:
+    """An array in npy format, believed only when its header fits the bytes that follow."""
+    try:
+        with warnings.catch_warnings(action="error"):  # of odd headers NumPy only warns
+            version = np.lib.format.read_magic(file)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = header(file)
+    except HEADER as error:
+        raise UserError(f"{where} is no array of NumPy, or a damaged one: {said(error)}") from None
+    if dtype.hasobject:
+        raise UserError(f"{where} is an array of Python objects, which only unpickling could read: refused")
+    if dtype.kind not in "fiub":
+        raise UserError(f"{where} has type {dtype}: real numbers were expected")
+    count = 1
+    for n in shape:
+        count *= n
+    if any(not 0 <= n <= LIMIT for n in shape) or len(shape) > DIMS or count * dtype.itemsize > min(whole, LIMIT):
+        raise UserError(f"{where} says it has shape {shape} of {dtype}, which is more than the file holds")
+    content = file.read(count * dtype.itemsize + 1)
+    if len(content) != count * dtype.itemsize:
+        raise UserError(f"{where} is cut off, or longer than its header says")
+    flat = np.frombuffer(content, dtype=dtype)
+    array = flat.reshape(shape, order="F" if fortran else "C")
+    return torch.from_numpy(array.astype(np.float32 if dtype in (np.float16, np.float32) else np.float64))
+
+
+def _state_dict(path: Path) -> Tensors:
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start != b"PK\x03\x04":  # PyTorch takes any other start for a pickle, whatever follows
+        raise UserError(
+            f"{path} is a plain pickle, or saved by PyTorch before 1.6: refused, since reading it could run code. Save "
+            "it again with torch.save(model.state_dict(), path), better with safetensors"
+        )
+    inside = members(path)
+    if "constants.pkl" in {name.rpartition("/")[2] for name in inside}:
+        raise UserError(f"{path} is a TorchScript program: export it with torch.export, or save its state_dict")
+    try:
+        _whole(path, inside)
+        # Mapped, a tensor that says it is longer than its bytes ends with the file; read, it would run into memory.
+        document = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except UserError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes of the reader, it is the file's fault
+        reason = "it holds more than weights" if "Unsupported" in str(error) or "weights_only" in str(error) else error
+        raise UserError(
+            f"{path} cannot be read as weights alone ({said(reason)}): save model.state_dict(), not the model"
+        ) from None
+    return _unwrapped(path, document)
+
+
+def _whole(path: Path, inside: dict[str, zipfile.ZipInfo]) -> None:
+    """PyTorch packs nothing, and a mapped file is not compared with its check sums."""
+    if any(member.compress_type != zipfile.ZIP_STORED for member in inside.values()):
+        raise UserError(f"{path} is packed: PyTorch does not write state dicts so")
+    with zipfile.ZipFile(path) as archive:
+        if bad := archive.testzip():
+            raise UserError(f"{path}, {bad} is damaged: its check sum is another")
+
+
+def _unwrapped(path: Path, document: Any) -> Tensors:
+    """The state dict itself, out of a checkpoint that has it beside other things."""
+    for key in ("state_dict", "model_state_dict", "model", "net", "network"):
+        if isinstance(document, Mapping) and isinstance(document.get(key), Mapping):
+            document = document[key]
+    if not isinstance(document, Mapping) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in document.items()
+    ):
+        raise UserError(f"{path}: a dictionary of named tensors was expected, as model.state_dict() gives it")
+    return dict(document)
+
+
+def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
+    where = f"{path}, {name}"
+    if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or tensor.layout != torch.strided:
+        raise UserError(f"{where}: a plain tensor was expected")
+    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise UserError(f"{where} says it has {tensor.numel():,} entries, more than the file holds")
+    if tensor.dtype not in FLOATS:
+        if tensor.is_complex() or tensor.is_floating_point():
+            raise UserError(f"{where} has type {tensor.dtype}: float16, bfloat16, float32 or float64 were expected")
+        return tensor.to(torch.float64)
+    # A copy: a file that is mapped into memory would take its weights along when it changes.
+    tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype, copy=True).contiguous()
+    bad = ~torch.isfinite(tensor)
+    if bad.any():
+        first = tuple(bad.nonzero()[0].tolist()) if tensor.dim() else ()
+        raise UserError(f"{where} has {int(bad.sum())} entries that are NaN or infinite, the first at {list(first)}")
+    return tensor
