@@ -1,12 +1,14 @@
 """Keeping house: what runs there are, and removing them only when told."""
 
 import json
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from relulab import Local, run_study
-from relulab.lab.store import Run, runs_in
+from relulab.lab.store import Run, runs_in, write_json
 
 
 @pytest.fixture
@@ -48,3 +50,44 @@ def test_clean_removes_what_it_is_told_and_nothing_that_is_held(two, here):
 
 def test_no_runs_says_how_to_make_one(here):
     assert "relulab run" in here("runs")[1]
+
+
+def test_watch_follows_a_run_until_it_ends(two, here, monkeypatch):
+    _, run = two
+    progress = {"done": 1, "units": 2, "seed_steps": 9, "share": 0.5, "rate": 1000.0, "left": 61.0, "memory": 2e9}
+    write_json(run.path / "progress.json", progress)
+    monkeypatch.setattr("relulab.lab.cli.progress.LINE", 0.0)
+    held, ended = threading.Event(), threading.Event()
+
+    def hold():
+        with run.held(pytest.fail):
+            held.set()
+            ended.wait(30)
+            time.sleep(1)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    row = json.loads(here("watch", "--json")[1])
+    assert row["state"] == "running" and row["progress"] == progress
+    ended.set()
+    code, out, err = here("watch", str(run.path))
+    thread.join()
+    assert "1 of 2 units, 1,000 seed-steps/s, 61 s left, 2.0 GB" in err
+    assert code == 3 and "stopped, 1 of 2 units" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["SS.F5"], ["../elsewhere"], ["runs"]])
+def test_watch_says_what_there_is(words, two, here):
+    code, out, err = here("watch", *words)
+    assert code == 2 and err.count("\n") == 1 and not out
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", "\x00", "null", '{"schema": {"a": 1}}'])
+def test_odd_files_in_a_runs_folder_are_no_fault(text, here, tmp_path):
+    folder = tmp_path / "runs" / "recovery" / "smoke-0123456789"
+    folder.mkdir(parents=True)
+    for name in ("config", "status", "progress", "claims", "figures", "env"):
+        (folder / f"{name}.json").write_text(text)
+    assert here("runs")[0] == 0 and here("runs", "--json")[0] == 0
+    assert here("watch")[0] in (2, 3) and here("clean", "--yes")[0] == 0 and not folder.exists()

@@ -1,5 +1,6 @@
 """SIGKILL at random instants of a run, of the parent and of workers: the same command ends with the same bits."""
 
+import os
 import random
 import signal
 import subprocess
@@ -16,9 +17,17 @@ WORDS = ["run", "SS.F7", "--preset", "smoke", "--set", "seeds=4", "--set", "step
 COMMAND = [sys.executable, "-c", "from relulab.lab.cli import main; main()", *WORDS]
 
 
-def start(folder: Path) -> subprocess.Popen:
+def start(folder: Path, *more: str) -> subprocess.Popen:
+    """The command in a session of its own, as a terminal starts it."""
     folder.mkdir(exist_ok=True)
-    return subprocess.Popen(COMMAND, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [*COMMAND, *more],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def finish(process: subprocess.Popen) -> None:
@@ -56,6 +65,14 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+def all_gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of them end, a moment after their parent."""
+    until = time.monotonic() + 20
+    while any(alive(process) for process in processes) and time.monotonic() < until:
+        time.sleep(0.05)
+    return not any(alive(process) for process in processes)
+
+
 @pytest.mark.parametrize("instant", range(10))
 def test_the_parent_killed_at_a_random_instant(instant, undisturbed, tmp_path, monkeypatch):
     expected, whole = undisturbed
@@ -65,10 +82,7 @@ def test_the_parent_killed_at_a_random_instant(instant, undisturbed, tmp_path, m
     workers = children(process.pid)
     process.kill()
     process.communicate()
-    until = time.monotonic() + 20
-    while (left := [worker for worker in workers if alive(worker)]) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not left
+    assert all_gone(workers)
     if instant % 5 == 4:
         finish(start(tmp_path / "a"))
     else:  # the same command in this process, which has torch already
@@ -93,15 +107,16 @@ def test_workers_killed_at_two_random_instants(run, undisturbed, tmp_path):
     assert outcome(tmp_path / "a") == expected
 
 
-def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(undisturbed, tmp_path):
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(engine, undisturbed, tmp_path):
     expected, _ = undisturbed
-    process = start(tmp_path / "a")
+    process = start(tmp_path / "a", "--engine", engine)
     while not list((tmp_path / "a").glob("runs/*/*/units/*.nc")) and process.poll() is None:
         time.sleep(0.02)
-    workers = children(process.pid)
-    process.send_signal(signal.SIGINT)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all of them
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
-    assert workers and not any(alive(worker) for worker in workers)
+    assert workers and all_gone(workers)
     finish(start(tmp_path / "a"))
     assert outcome(tmp_path / "a") == expected

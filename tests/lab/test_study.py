@@ -80,11 +80,6 @@ def test_units_cover_every_seed_and_width_once():
     assert sum(u.seed_steps for u in study.units()) == 4 * 6 * 32 * 100 * 1000
 
 
-def test_ten_workers_are_kept_busy_by_quick():
-    units = find_study("SS.F7").configured("quick").units()
-    assert len(units) >= 10
-
-
 def test_file_then_words_the_later_wins(tmp_path):
     study = find_study("SS.F7")
     path = tmp_path / "mine.toml"

@@ -38,7 +38,7 @@ def disk(tmp_path):
 
     yield mount
     if folder.is_mount():
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 RUN = ("run", "SS.F7", "--preset", "smoke", *(w for k, v in SMALL.items() for w in ("--set", f"{k}={v}")), "--json")

@@ -10,6 +10,10 @@ from relulab.errors import UserError
 from relulab.lab.store import SCHEMA
 from relulab.lab.study import Study
 
+LARGEST = 1_000_000
+"""Bytes that a file of settings may have."""
+LONGEST = 10_000  # characters of a value
+
 
 def changes(study: type[Study], config: Path | None, assignments: Sequence[str]) -> dict[str, Any]:
     """The fields that a file and ``key=value`` words change, later ones winning; values are checked by the study."""
@@ -19,7 +23,7 @@ def changes(study: type[Study], config: Path | None, assignments: Sequence[str])
         if not sign or not key.strip():
             raise UserError(f"--set {word!r}: write it as field=value, for instance --set seeds=4")
         found[key.strip()] = parse(text)
-    return {key: _fit(study, key, value) for key, value in found.items()}
+    return {_short(key): _fit(study, key, _short(value, key)) for key, value in found.items()}
 
 
 def parse(text: str) -> Any:
@@ -31,8 +35,19 @@ def parse(text: str) -> Any:
     text = text.strip()
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or numbers and lists that are too long and too deep for Python
         return [parse(part) for part in text.split(",")] if "," in text.strip(",") else text
+
+
+def _short(value: Any, key: str = "the name of a field") -> Any:
+    """The value, if it can be said in a sentence when it turns out wrong."""
+    try:
+        length = len(repr(value))
+    except (ValueError, RecursionError):  # an integer of thousands of digits; lists in lists in lists
+        length = LONGEST + 1
+    if length > LONGEST:
+        raise UserError(f"{key!r}: the value is longer or deeper than any field of a study can be")
+    return value
 
 
 def _fit(study: type[Study], key: str, value: Any) -> Any:
@@ -45,17 +60,23 @@ def _read(path: Path) -> dict[str, Any]:
     if path.suffix not in (".json", ".toml"):
         raise UserError(f"--config {path}: write it as .json or .toml")
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise UserError(f"--config {path} has more than the {LARGEST:,} bytes that are read")
+        text = content.decode("utf-8")
         document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except UserError:
+        raise
     except OSError as error:
         raise UserError(f"--config {path}: {error.strerror}") from None
-    except ValueError as error:  # both decoders, and text that is not UTF-8
+    except (ValueError, RecursionError) as error:  # both decoders, and text that is not UTF-8
         raise UserError(f"--config {path} is not {'TOML' if path.suffix == '.toml' else 'JSON'}: {error}") from None
     if not isinstance(document, dict):
         raise UserError(f"--config {path}: expected was an object of fields and values")
     # The config.json of an earlier run has the fields one level down.
     if not isinstance(document.get("config"), dict):
         return document
-    if document.get("schema") != SCHEMA:
+    if _short(document.get("schema"), "schema") != SCHEMA:
         raise UserError(f"--config {path} has schema {document.get('schema')!r}, this relulab reads {SCHEMA}")
     return document["config"]

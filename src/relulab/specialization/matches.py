@@ -71,7 +71,9 @@ def picture(rho: dict[str, Tensor]) -> Figure:
         figure, axes = panels(1, len(lanes), width=3.2, height=2.6)
         for ax, (layer, one) in zip(axes[0], lanes, strict=True):
             order = one.argmax(0).argsort(stable=True)
-            image = ax.imshow(one[:, order], vmin=-1, vmax=1, cmap="RdBu", aspect="auto", interpolation="nearest")
+            image = ax.imshow(
+                one[:, order].numpy(), vmin=-1, vmax=1, cmap="RdBu", aspect="auto", interpolation="nearest"
+            )
             ax.set(title=f"layer {layer}", xlabel="units of B, by best match", ylabel="unit of A")
         figure.colorbar(image, ax=list(axes[0]), label="correlation ρ")
     return figure

@@ -29,7 +29,7 @@ def correlation(
     json_: Json = False,
 ) -> None:
     """Which unit of B follows which unit of A, layer by layer: normalised correlations of their activations."""
-    from relulab.data.files import read_points
+    from relulab.errors import UserError
     from relulab.nets.files import load
     from relulab.specialization.correlation import layer_correlations
     from relulab.specialization.matches import check_ending, matches, write
@@ -37,7 +37,9 @@ def correlation(
     if out:
         check_ending(out)
     nets = [load(path, slope=slope).double() for path in (a, b)]
-    rho = layer_correlations(*nets, read_points(data))
+    rho = layer_correlations(*nets, points(data, *nets))
+    if not rho:
+        raise UserError(f"{a} and {b} have no hidden layer: there are no units to compare")
     document = {"a": str(a), "b": str(b), "data": str(data), "threshold": threshold, "layers": matches(rho, threshold)}
     if out:
         write(rho, out)
@@ -52,17 +54,30 @@ def correlation(
 @app.command("gradient-rule")
 def gradient_rule(teacher: Network, student: Network, data: Data, slope: Slope = None, json_: Json = False) -> None:
     """The gradient of every layer by SS.L1 and by back-propagation: their gap, and how large the gradient is."""
-    from relulab.data.files import read_points
     from relulab.nets.files import load
     from relulab.specialization.theorems.gradient_rule import gradient_rule, gradient_sizes
 
     nets = [load(path, slope=slope) for path in (teacher, student)]
-    x = read_points(data)
+    x = points(data, *nets)
     finding = gradient_rule(*nets, x)
     document = {"teacher": str(teacher), "student": str(student), "data": str(data), **finding.to_dict()}
     if finding.conclusion:
         document["gradients"] = gradient_sizes(*nets, x)
     print_finding(document, json_)
+
+
+def points(path: Path, *nets):
+    """The points of a file, in rows where a fully connected network is to take them."""
+    from relulab.data.files import read_points
+    from relulab.errors import UserError
+    from relulab.nets.mlp import MLP
+
+    x = read_points(path)
+    if x.dim() > 2 and any(isinstance(net, MLP) for net in nets):
+        raise UserError(
+            f"{path}: pictures of shape {tuple(x.shape)} for a fully connected network; (points, inputs) do"
+        )
+    return x
 
 
 def print_finding(document: dict, json_: bool) -> None:

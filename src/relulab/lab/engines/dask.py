@@ -169,11 +169,10 @@ def _cluster(engine: Dask, units: int) -> Iterator[str]:
     from distributed import LocalCluster
 
     settings = {"distributed.scheduler.allowed-failures": TRIES - 1}
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
     with (
         dask.config.set(settings),
-        LocalCluster(
-            n_workers=engine.crew(units), threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-        ) as cluster,
+        LocalCluster(n_workers=engine.crew(units), preload="relulab.lab.engines.quiet", **options) as cluster,
     ):
         yield cluster.scheduler_address
 

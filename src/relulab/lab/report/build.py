@@ -1,107 +1,112 @@
 """Builds report/: an overview of claims by paper, a page a run, a page a theorem."""
 
-import shutil
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from relulab.errors import UserError
 from relulab.lab.papers import PAPERS, Paper, paper_of
-from relulab.lab.store import Run, atomic, read_json
-from relulab.lab.words import VERDICTS, number, span, value
+from relulab.lab.report.figures import FORMATS, export_figures
+from relulab.lab.report.files import Unreadable
+from relulab.lab.report.run import Checked, FinishedRun, read_check, read_run
+from relulab.lab.report.tables import export_data
+from relulab.lab.store import atomic
+from relulab.lab.words import VERDICTS, number, size, span, value
 
 ORDER = ("paper", "quick", "smoke")
+T = TypeVar("T")
 
 
 def build(runs: Path, out: Path) -> Path:
-    """Writes the report on all finished runs and all checks below ``runs``; returns its index page."""
-    folders = [Run(path.parent) for path in sorted(runs.glob("*/*/claims.json"))]
-    found = [_read_run(run.path) for run in folders if run.finished]
-    checks, damaged = [], [str(run.path) for run in folders if not run.finished]
-    for path in sorted((runs / "checks").glob("*.json")):
-        try:
-            checks.append(_read_check(path))
-        except (ValueError, KeyError, TypeError):
-            damaged.append(str(path))
+    """Writes the report on all finished runs and all checks below ``runs``; returns its index page.
+
+    What cannot be shown is listed there with the reason, and hides nothing else.
+    """
+    pages, damaged = _pages(), {}
+
+    def run_page(path: Path) -> FinishedRun:
+        run = read_run(path)
+        figures = export_figures(path, run.figures, out / "figures" / run.folder)
+        data = export_data(path, run.status.units, out / "data" / run.folder)
+        _write(out / run.page, pages.get_template("run.html").render(run=run, figures=figures, data=data, root="../"))
+        return run
+
+    def theorem_page(path: Path) -> Checked:
+        check = read_check(path)
+        _write(out / check.page, pages.get_template("theorem.html").render(check=check, root="../"))
+        return check
+
+    found = list(_readable(run_page, sorted({path.parent for path in runs.glob("*/*/*.json")}), damaged))
+    checks = list(_readable(theorem_page, sorted(runs.glob("checks/*.json")), damaged))
     if not found and not checks:
-        raise UserError(f"no finished run in {runs}: run one first, for instance relulab run SS.F7")
-    pages = Environment(loader=PackageLoader("relulab.lab.report"), autoescape=True, undefined=StrictUndefined)
-    pages.filters |= {"number": number, "span": span, "value": value}
-    pages.globals |= {"verdicts": VERDICTS, "papers": PAPERS}
-    shown = _one_a_study(found)
-    for run in found:
-        _copy_figures(run, out)
-        _write(out / run["page"], pages.get_template("run.html").render(run=run, root="../"))
-    for check in checks:
-        _write(out / check["page"], pages.get_template("theorem.html").render(check=check, root="../"))
-    overview = _by_paper(shown, checks)
-    _write(
-        out / "index.html",
-        pages.get_template("index.html").render(overview=overview, runs=found, damaged=damaged, root=""),
-    )
+        raise UserError(_nothing(runs, damaged))
+    index = pages.get_template("index.html")
+    overview = _by_paper(_one_a_study(found), checks)
+    _write(out / "index.html", index.render(overview=overview, runs=found, damaged=damaged, root=""))
     return out / "index.html"
 
 
-def _read_run(path: Path) -> dict[str, Any]:
-    about, env, status, claims, figures = (
-        read_json(path / f"{name}.json") for name in ("config", "env", "status", "claims", "figures")
+def _pages() -> Environment:
+    pages = Environment(
+        loader=PackageLoader("relulab.lab.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    overrides = " ".join(f"--set {k}={_word(v)}" for k, v in about["changes"].items())
-    return {
-        **about, "path": path, "env": env, "status": status, "claims": claims, "figures": figures,
-        "page": f"runs/{about['study']}-{path.name}.html", "folder": f"{about['study']}-{path.name}",
-        "command": f"relulab run {about['study']} --preset {about['preset']} {overrides}".strip(),
-        "counts": Counter(c["verdict"] for c in claims),
-    }  # fmt: skip
+    pages.filters |= {"number": number, "size": size, "span": span, "value": value}
+    pages.globals |= {"verdicts": VERDICTS, "papers": PAPERS, "formats": FORMATS}
+    return pages
 
 
-def _word(v: Any) -> str:
-    return ",".join(map(str, v)) if isinstance(v, list) else str(v)
+def _readable(make: Callable[[Path], T], paths: Iterable[Path], damaged: dict[Path, str]) -> Iterator[T]:
+    """What ``make`` makes of each path; where that fails, the reason goes into ``damaged``."""
+    for path in paths:
+        try:
+            yield make(path)
+        except Unreadable as reason:
+            damaged[path] = str(reason)
 
 
-def _read_check(path: Path) -> dict[str, Any]:
-    check = read_json(path)
-    right = all(d["expected"] == d["verdict"] for d in check["demonstrations"])
-    return {**check, "page": f"theorems/{check['theorem']}.html", "right": right}
+def _nothing(runs: Path, damaged: dict[Path, str]) -> str:
+    rest = "".join(f"; {path}: {reason}" for path, reason in damaged.items())
+    return f"no finished run in {runs}: run one first, for instance relulab run SS.F7{rest}"
 
 
-def _one_a_study(found: list[dict]) -> list[dict]:
+def _one_a_study(found: Sequence[FinishedRun]) -> list[FinishedRun]:
     """The run that speaks for a study: plain presets before changed ones, the largest preset first, then the newest."""
 
-    def rank(run: dict) -> tuple:
-        preset = ORDER.index(run["preset"]) if run["preset"] in ORDER else len(ORDER)
-        return (bool(run["changes"]), preset)
+    def rank(run: FinishedRun) -> tuple:
+        preset = ORDER.index(run.about.preset) if run.about.preset in ORDER else len(ORDER)
+        return (bool(run.about.changes), preset)
 
-    newest = sorted(found, key=lambda run: run["status"]["updated"], reverse=True)
-    best: dict[str, dict] = {}
+    newest = sorted(found, key=lambda run: run.status.updated, reverse=True)
+    best: dict[str, FinishedRun] = {}
     for run in sorted(newest, key=rank):
-        best.setdefault(run["study"], run)
+        best.setdefault(run.about.study, run)
     return list(best.values())
 
 
-def _by_paper(shown: list[dict], checks: list[dict]) -> list[dict]:
+def _by_paper(shown: Sequence[FinishedRun], checks: Sequence[Checked]) -> list[dict[str, Any]]:
+    """A row a paper that something is known of: its claims, each with a run and an anchor, and its theorems."""
+    claims: dict[str, dict[str, Any]] = {}
+    for run in shown:
+        for claim in run.claims:
+            # Studies may share a claim's id; no id of a file has a colon in it.
+            anchor = claim.id if claim.id not in claims else f"{run.about.study}:{claim.id}"
+            claims[anchor] = {"claim": claim, "anchor": anchor, "run": run}
+    ids = [*(row["claim"].id for row in claims.values()), *(check.about.theorem for check in checks)]
     rows = []
-    for tag in dict.fromkeys([*PAPERS, *(paper_of(c["id"]) for run in shown for c in run["claims"])]):
-        claims = [{**c, "run": run} for run in shown for c in run["claims"] if paper_of(c["id"]) == tag]
-        theorems = [check for check in checks if paper_of(check["theorem"]) == tag]
-        if claims or theorems:
+    for tag in dict.fromkeys([*PAPERS, *map(paper_of, ids)]):
+        here = [row for row in claims.values() if paper_of(row["claim"].id) == tag]
+        theorems = [check for check in checks if paper_of(check.about.theorem) == tag]
+        if here or theorems:
+            counts = Counter(row["claim"].verdict for row in here)
             paper = PAPERS.get(tag, Paper(tag, tag, ""))
-            counts = Counter(c["verdict"] for c in claims)
-            rows.append({"paper": paper, "claims": claims, "theorems": theorems, "counts": counts})
+            rows.append({"paper": paper, "claims": here, "theorems": theorems, "counts": counts})
     return rows
 
 
-def _copy_figures(run: dict, out: Path) -> None:
-    target = out / "figures" / run["folder"]
-    target.mkdir(parents=True, exist_ok=True)
-    for figure in (run["path"] / "figures").glob("*.*"):
-        if not figure.name.startswith("."):
-            shutil.copyfile(figure, target / figure.name)
-    shutil.copyfile(run["path"] / "result.nc", target / "result.nc")
-
-
 def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as part:
         part.write_text(text, encoding="utf-8")

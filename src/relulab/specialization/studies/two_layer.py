@@ -99,7 +99,7 @@ class TwoLayer(Study):
         """Blocks shrink as students widen, so that units cost about the same and enough lanes travel together."""
         found = []
         for over in self.over:
-            for seeds in blocks(self.seeds, max(2, 8 // over)):
+            for seeds in blocks(self.seeds, max(2, 4 // over)):
                 steps = len(seeds) * len(self.polarity) * self.epochs * self.steps
                 # forward d n + n C, backward n C for the gate and n C + d n for the weights, two flops each
                 flops = steps * 2 * self.batch * over * self.m * (2 * self.d + 3 * self.C)
