@@ -7,6 +7,7 @@ import math
 import random
 import string
 import sys
+from functools import cache
 
 import pytest
 
@@ -63,7 +64,7 @@ def odd(rng: random.Random, depth: int = 0):
         return value
     if kind == 7:
         return rng.randint(-(10**6), 10**6)
-    return rng.choice(("x" * 20_000, list(range(9000)), "é" * 300))
+    return rng.choice(("x" * 20_000, list(range(3000)), "é" * 300))
 
 
 def changed(rng: random.Random, fields: dict) -> dict:
@@ -78,7 +79,7 @@ def changed(rng: random.Random, fields: dict) -> dict:
             fields[rng.choice((key + "s", key.upper(), key[:-1], str(odd(rng, 3)), "\ud800", "a\nb"))] = odd(rng)
         elif kind == 2 and isinstance(fields.get(key), list) and fields[key]:
             fields[key][rng.randrange(len(fields[key]))] = odd(rng)
-        elif kind == 3 and isinstance(fields.get(key), int | float):
+        elif kind == 3 and isinstance(fields.get(key), int | float) and abs(fields[key]) < 1e9:
             fields[key] = rng.choice(
                 (str(fields[key]), [fields[key]], -fields[key], fields[key] + 0.5, fields[key] + 1)
             )
@@ -141,11 +142,17 @@ def watchdog():
     faulthandler.cancel_dump_traceback_later()
 
 
+@cache
+def whole(study: type[Study]) -> dict:
+    """All fields of a study, as a file has them."""
+    return json.loads(json.dumps(study.configured("smoke").model_dump(mode="json")))
+
+
 def made(case: int, folder) -> tuple:
     """Study, file and words of a case: a third JSON, a third TOML, a third --set."""
     rng = random.Random(case)
     study = find_study(STUDIES[case % len(STUDIES)])
-    fields = changed(rng, json.loads(json.dumps(study.configured("smoke").model_dump(mode="json"))))
+    fields = changed(rng, whole(study))
     kind = rng.randrange(3)
     if kind == 2:
         words = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in fields.items()]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from relulab.lab.cli.look import Json, print_json
-from relulab.lab.cli.measure import Slope, print_finding
+from relulab.lab.cli.measure import Slope, points, print_finding
 
 Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
@@ -150,7 +150,6 @@ def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = Fal
 
 
 def _check_files(theorem, teacher: Path | None, student: Path | None, data: Path | None, slope: float | None) -> dict:
-    from relulab.data.files import read_points
     from relulab.errors import UserError
     from relulab.nets.files import load
 
@@ -158,7 +157,8 @@ def _check_files(theorem, teacher: Path | None, student: Path | None, data: Path
         raise UserError(f"{theorem.id} does not speak of a teacher and a student: relulab check {theorem.id} alone")
     if not (teacher and student and data):
         raise UserError(f"{theorem.id} needs all of --teacher, --student and --data")
-    finding = theorem.of_networks(load(teacher, slope=slope), load(student, slope=slope), read_points(data))
+    nets = [load(path, slope=slope) for path in (teacher, student)]
+    finding = theorem.of_networks(*nets, points(data, *nets))
     given = {"teacher": str(teacher), "student": str(student), "data": str(data)}
     return {"theorem": theorem.id, **given, **finding.to_dict()}
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from relulab.errors import UserError
-from relulab.nets.files.guard import checked
+from relulab.nets.files.guard import checked, said
 from relulab.nets.files.naming import layers_of
 from relulab.nets.files.tensors import read_tensors
 from relulab.nets.mlp import MLP
@@ -60,6 +60,7 @@ def save(net: nn.Module, path: Path | str) -> Path:
 
     The slope of a leaky ReLU is noted in the file. Many lanes go into one file, each tensor with a lane axis in front.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     path = Path(path)
@@ -75,8 +76,8 @@ def save(net: nn.Module, path: Path | str) -> Path:
     try:
         save_file(tensors, part, notes | ({"lanes": str(net.lanes)} if net.lanes > 1 else {}))
         part.replace(path)
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}") from None
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} cannot be written: {getattr(error, 'strerror', None) or said(error)}") from None
     finally:
         part.unlink(missing_ok=True)
     return path

@@ -54,6 +54,8 @@ class Program(nn.Module):
         self.sizes = [size.get("as_int") for size in graph["tensor_values"][self.input]["sizes"]]
         for node in self.nodes:
             if (module := node.rectifier()) is not None:
+                if not node.name.isidentifier():
+                    raise UserError(f"the program calls a ReLU {said(node.name)}: refused")
                 self.add_module(f"{node.name}_", module)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -85,8 +87,8 @@ class _Node:
             raise UserError(f"the program uses {said(target)}, which is not among the operations that are run")
         # An operation that works in place would spoil the values that hooks have seen.
         packet = getattr(torch.ops.aten, self.operation)
-        if overload not in packet.overloads() or "out" in overload or not self.name.isidentifier():
-            raise UserError(f"the program uses {said(target)} as {said(self.name)}, which is not run")
+        if overload not in packet.overloads() or "out" in overload:
+            raise UserError(f"the program uses {said(target)}, which is not run")
         self.call = getattr(packet, overload)
         self.inputs, self.outputs = node["inputs"], node["outputs"]
         flag = TRAINING.get(self.operation)
@@ -95,10 +97,14 @@ class _Node:
 
     def argument(self, i: int, default: float) -> float:
         given = self.inputs[i]["arg"] if i < len(self.inputs) else {}
-        return float(next(iter(given.values()), default))
+        value = next(iter(given.values()), default)
+        return float(value) if isinstance(value, int | float) and "as_none" not in given else default
+
+    def _from_zero(self) -> bool:
+        return self.operation in ("clamp", "clamp_min") and len(self.inputs) == 2 and self.argument(1, 1.0) == 0
 
     def rectifier(self) -> nn.Module | None:
-        if self.operation == "relu" or (self.operation == "clamp_min" and self.argument(1, 1.0) == 0):
+        if self.operation == "relu" or self._from_zero():
             return nn.ReLU()
         if self.operation == "leaky_relu":
             return nn.LeakyReLU(self.argument(1, 0.01))

@@ -19,6 +19,7 @@ Tensors = dict[str, Tensor]
 FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: None, torch.float64: None}
 HEADER = (ValueError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError, Warning,
           tokenize.TokenError)  # fmt: skip
+MEMBER = (ValueError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zipfile.zlib.error)
 DIMS = 8  # axes of an array
 LONGEST = 200  # characters in the name of a tensor
 
@@ -72,7 +73,9 @@ def _npz(path: Path) -> Tensors:
         try:
             with zipfile.ZipFile(path) as archive, archive.open(member) as file:
                 found[name.removesuffix(".npy")] = _array(f"{path}, {name}", file, member.file_size)
-        except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zipfile.zlib.error) as error:
+        except UserError:
+            raise
+        except MEMBER as error:
             raise UserError(f"{path}, {name} is damaged: {said(error)}") from None
     return found
 
@@ -116,30 +119,16 @@ def _state_dict(path: Path) -> Tensors:
             f"{path} is a plain pickle, or saved by PyTorch before 1.6: refused, since reading it could run code. Save "
             "it again with torch.save(model.state_dict(), path), better with safetensors"
         )
-    inside = members(path)
-    if "constants.pkl" in {name.rpartition("/")[2] for name in inside}:
+    if "constants.pkl" in {name.rpartition("/")[2] for name in members(path)}:
         raise UserError(f"{path} is a TorchScript program: export it with torch.export, or save its state_dict")
     try:
-        _whole(path, inside)
-        # Mapped, a tensor that says it is longer than its bytes ends with the file; read, it would run into memory.
-        document = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except UserError:
-        raise
+        document = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged archive makes of the reader, it is the file's fault
         reason = "it holds more than weights" if "Unsupported" in str(error) or "weights_only" in str(error) else error
         raise UserError(
             f"{path} cannot be read as weights alone ({said(reason)}): save model.state_dict(), not the model"
         ) from None
     return _unwrapped(path, document)
-
-
-def _whole(path: Path, inside: dict[str, zipfile.ZipInfo]) -> None:
-    """PyTorch packs nothing, and a mapped file is not compared with its check sums."""
-    if any(member.compress_type != zipfile.ZIP_STORED for member in inside.values()):
-        raise UserError(f"{path} is packed: PyTorch does not write state dicts so")
-    with zipfile.ZipFile(path) as archive:
-        if bad := archive.testzip():
-            raise UserError(f"{path}, {bad} is damaged: its check sum is another")
 
 
 def _unwrapped(path: Path, document: Any) -> Tensors:
@@ -164,8 +153,7 @@ def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
         if tensor.is_complex() or tensor.is_floating_point():
             raise UserError(f"{where} has type {tensor.dtype}: float16, bfloat16, float32 or float64 were expected")
         return tensor.to(torch.float64)
-    # A copy: a file that is mapped into memory would take its weights along when it changes.
-    tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype, copy=True).contiguous()
+    tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype).contiguous()
     bad = ~torch.isfinite(tensor)
     if bad.any():
         first = tuple(bad.nonzero()[0].tolist()) if tensor.dim() else ()
