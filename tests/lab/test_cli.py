@@ -2,11 +2,8 @@
 
 import dataclasses
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 
 import pytest
@@ -124,40 +121,3 @@ def test_reproduce_ends_with_a_report(tmp_path):
     done = relulab("reproduce", "--preset", "smoke", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "index.html").exists() and "report/index.html" in done.stdout
-
-
-def test_ctrl_c_ends_with_130_and_the_same_command_continues(tmp_path):
-    words = ["run", "SS.F7", "--preset", "smoke", "--set", "steps=4000", "--set", "seeds=20"]
-    process = subprocess.Popen([*RELULAB, *words], cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True)
-    units = tmp_path / "runs"
-    until = time.monotonic() + 60
-    while not list(units.rglob("units/over*.nc")) and time.monotonic() < until:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert b"the same command continues" in said and b"Traceback" not in said
-    kept = {path: path.stat().st_mtime_ns for path in units.rglob("units/over*.nc")}
-    done = relulab(*words, "--json", cwd=tmp_path)
-    assert done.returncode in (0, 1) and json.loads(done.stdout)["study"] == "recovery"
-    assert kept and all(path.stat().st_mtime_ns == when for path, when in kept.items())
-
-
-def test_workers_leave_with_a_killed_parent(tmp_path):
-    words = ["run", "SS.F7", "--preset", "smoke", "--set", "steps=100000"]
-    process = subprocess.Popen([*RELULAB, *words], cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True)
-
-    def group() -> list[int]:
-        found = subprocess.run(["ps", "-o", "pid=", "--sid", str(process.pid)], capture_output=True, text=True)
-        return [int(pid) for pid in found.stdout.split() if int(pid) != process.pid]
-
-    def wait_for(condition, seconds: float = 60) -> bool:
-        until = time.monotonic() + seconds
-        while not condition() and time.monotonic() < until:
-            time.sleep(0.1)
-        return condition()
-
-    assert wait_for(lambda: len(group()) >= 3)  # two workers and the tracker of shared resources
-    process.kill()
-    process.wait()
-    assert wait_for(lambda: not group(), 20)

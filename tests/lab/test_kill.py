@@ -116,7 +116,9 @@ def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(engine, und
     workers = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all of them
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "Traceback" not in err
+    assert process.returncode == 130 and "Traceback" not in err and "the same command continues" in err
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").rglob("units/*.nc")}
     assert workers and all_gone(workers)
     finish(start(tmp_path / "a"))
     assert outcome(tmp_path / "a") == expected
+    assert kept and all(path.stat().st_mtime_ns == when for path, when in kept.items())
