@@ -17,8 +17,8 @@ reproduce: setup
 	$(BIN)/relulab reproduce
 
 test: setup
-	$(BIN)/ruff check --quiet src tests benchmarks docs
-	$(BIN)/ruff format --quiet --check src tests benchmarks docs
+	$(BIN)/ruff check --quiet src tests benchmarks docs/build.py
+	$(BIN)/ruff format --quiet --check src tests benchmarks docs/build.py
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 docs: setup
