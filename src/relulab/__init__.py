@@ -35,6 +35,11 @@ _DOOR = {
     "fan_out": "specialization.fan_out",
     "top_down": "specialization.top_down",
     "modulation": "specialization.top_down",
+    "regular": "specialization.alignment",
+    "alignment": "specialization.alignment",
+    "observers": "specialization.observers",
+    "band_counts": "specialization.observers",
+    "kappa": "specialization.observers",
     "gradient_rule": "specialization.theorems.gradient_rule",
     "spherical_push": "specialization.theorems.spherical_push",
     # the laboratory

@@ -59,5 +59,5 @@ def test_points_that_are_no_numbers(tmp_path, ending, value):
 @pytest.mark.parametrize("name", ["x.csv", "x.txt", "x.pkl", "x"])
 def test_other_endings(tmp_path, name):
     (tmp_path / name).write_text("1,2,3\n")
-    with pytest.raises(UserError, match="expected were"):
+    with pytest.raises(UserError, match="read are"):
         read_points(tmp_path / name)

@@ -45,7 +45,8 @@ def test_clean_removes_what_it_is_told_and_nothing_that_is_held(two, here):
     with done.held(pytest.fail):
         assert json.loads(here("clean", "--yes", "--json")[1]) == {"removed": []}
     assert json.loads(here("clean", "SS.F7", "--yes", "--json")[1]) == {"removed": []}
-    assert json.loads(here("clean", "recovery-order", "--yes", "--json")[1]) == {"removed": [str(done.path)]}
+    assert json.loads(here("clean", str(done.path), "--yes", "--json")[1]) == {"removed": [str(done.path)]}
+    assert not done.path.parent.exists() and Path("runs").is_dir()
 
 
 def test_no_runs_says_how_to_make_one(here):

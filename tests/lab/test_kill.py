@@ -111,13 +111,13 @@ def test_workers_killed_at_two_random_instants(run, undisturbed, tmp_path):
 def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(engine, undisturbed, tmp_path):
     expected, _ = undisturbed
     process = start(tmp_path / "a", "--engine", engine)
-    while not list((tmp_path / "a").glob("runs/*/*/units/*.nc")) and process.poll() is None:
+    while not list((tmp_path / "a").glob("runs/*/*/units/over*.nc")) and process.poll() is None:
         time.sleep(0.02)
     workers = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all of them
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err and "the same command continues" in err
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").rglob("units/*.nc")}
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "a").rglob("units/over*.nc")}
     assert workers and all_gone(workers)
     finish(start(tmp_path / "a"))
     assert outcome(tmp_path / "a") == expected

@@ -107,8 +107,8 @@ def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
     told: list[str] = []
 
     class Told(Silent):
-        def waiting(self, run, holder):
-            told.append(holder)
+        def say(self, sentence):
+            told.append(sentence)
 
     second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, engine=Local(1), watcher=Told()))
     with run.held(pytest.fail):

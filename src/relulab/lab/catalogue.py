@@ -15,7 +15,11 @@ def _modules(kind: str, folder: str = ""):
     for subject in SUBJECTS:
         package = f"relulab.{subject}"
         for name in getattr(import_module(package), kind):
-            yield import_module(f"{package}{folder}.{name}")
+            module = import_module(f"{package}{folder}.{name}")
+            wanted = {"STUDIES": "STUDY", "THEOREMS": "THEOREM"}.get(kind)
+            if wanted and not hasattr(module, wanted):
+                raise TypeError(f"{module.__file__} lacks {wanted} = …, by which the catalogue finds it")
+            yield module
 
 
 @cache

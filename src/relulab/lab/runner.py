@@ -26,7 +26,7 @@ BEAT = 1.0  # seconds between words about progress
 class Watcher(Protocol):
     """Whoever is told of a run under way."""
 
-    def waiting(self, run: Run, holder: str) -> None: ...
+    def say(self, sentence: str) -> None: ...
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None: ...
     def moved(self, progress: Progress) -> None: ...
     def stop(self) -> None: ...
@@ -35,7 +35,7 @@ class Watcher(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def waiting(self, run, holder) -> None: ...
+    def say(self, sentence) -> None: ...
     def start(self, study, run, todo, kept, workers) -> None: ...
     def moved(self, progress) -> None: ...
     def stop(self) -> None: ...
@@ -66,7 +66,7 @@ def run_study(
             f"{run.path} has schema {run.schema!r}, this relulab writes {SCHEMA}: keep it for the version that made it "
             "and give another folder with --runs"
         )
-    with troubles_of(run), run.held(lambda holder: watcher.waiting(run, holder)):
+    with troubles_of(run), run.held(lambda holder: watcher.say(f"{run.path} is held by {holder}: waiting for it")):
         if redraw or not run.finished:
             _Job(study, run, preset, engine or Local(), watcher).complete()
     return summary(run)
@@ -96,7 +96,7 @@ class _Job:
         self.status("running")
         self.watcher.start(self.study, self.run, self.todo, self.meter.done, self.workers)
         try:
-            self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps)
+            self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps, self.watcher.say)
             _conclude(self.study, self.run, self.units)
         except BaseException as error:
             with suppress(OSError):  # the trouble may be that nothing can be written

@@ -17,7 +17,7 @@ LONGEST = 10_000  # characters of a value
 
 def changes(study: type[Study], config: Path | None, assignments: Sequence[str]) -> dict[str, Any]:
     """The fields that a file and ``key=value`` words change, later ones winning; values are checked by the study."""
-    found: dict[str, Any] = _read(config) if config else {}
+    found: dict[str, Any] = _read(study, config) if config else {}
     for word in assignments:
         key, sign, text = word.partition("=")
         if not sign or not key.strip():
@@ -56,7 +56,7 @@ def _fit(study: type[Study], key: str, value: Any) -> Any:
     return [value] if several and not isinstance(value, list | tuple) else value
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(study: type[Study], path: Path) -> dict[str, Any]:
     if path.suffix not in (".json", ".toml"):
         raise UserError(f"--config {path}: write it as .json or .toml")
     try:
@@ -79,4 +79,6 @@ def _read(path: Path) -> dict[str, Any]:
         return document
     if _short(document.get("schema"), "schema") != SCHEMA:
         raise UserError(f"--config {path} has schema {document.get('schema')!r}, this relulab reads {SCHEMA}")
+    if document.get("study") != study.name:
+        raise UserError(f"--config {path} is of the study {document.get('study')!r}, not of {study.name}")
     return document["config"]

@@ -8,7 +8,7 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -127,6 +127,8 @@ class Run:
             except BlockingIOError:
                 return False
             shutil.rmtree(self.path)
+        with suppress(OSError):  # the study has other runs
+            self.path.parent.rmdir()
         return True
 
     @property

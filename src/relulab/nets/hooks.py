@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -31,8 +32,8 @@ def rectifiers(module: nn.Module) -> Iterator[dict[str, Tensor]]:
     handles = [m.register_forward_hook(keep(n)) for n, m in module.named_modules() if isinstance(m, RECTIFIERS)]
     if not handles:
         raise UserError(
-            f"{type(module).__name__} has no ReLU module that hooks can see: write its activations as nn.ReLU() or "
-            "nn.LeakyReLU() modules instead of calls of torch.relu"
+            f"{type(module).__name__} has no ReLU that can be seen: activations must be nn.ReLU() or nn.LeakyReLU() "
+            "modules, or the network a program of torch.export, in which calls of torch.relu are seen too"
         )
     training = [m for m in module.modules() if m.training]
     module.eval()
@@ -55,22 +56,35 @@ def units(f: Tensor) -> Float[Tensor, "N n"]:
 
 
 def fitted(module: nn.Module, x: Tensor) -> Tensor:
-    """x in the floating type of the module's parameters."""
+    """x in the floating type of the module's parameters; numbers of tokens stay whole numbers."""
     types = [p.dtype for p in module.parameters() if p.is_floating_point()]
     return x.to(types[0]) if types and x.is_floating_point() else x
 
 
+def points(x: Tensor | np.ndarray) -> Tensor:
+    """Points as a tensor, refused when some are NaN or infinite: what is measured on them would be NaN in silence."""
+    x = torch.as_tensor(x)
+    if x.is_floating_point() and not x.isfinite().all():
+        raise UserError(f"{int((~x.isfinite()).sum())} entries of the points are NaN or infinite")
+    return x
+
+
 @torch.no_grad()
-def hidden(net: nn.Module, x: Tensor) -> dict[str, Tensor]:
+def hidden(net: nn.Module, x: Tensor | np.ndarray) -> dict[str, Tensor]:
     """Post-ReLU activations of every hidden layer by name: (lane, N, n) for an MLP, (N, n) for a user's module.
 
     >>> list(hidden(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)), torch.zeros(7, 3)))
     ['1']
     """
+    x = points(x)
     if isinstance(net, MLP):
         if x.dim() < 2 or x.shape[-1] != net.widths[0]:
             raise UserError(f"points of shape {tuple(x.shape)} for a network of {net.widths[0]} inputs")
         return {str(l): f for l, f in enumerate(net.layers(x.to(net.dtype))[:-1], 1)}
     with rectifiers(net) as seen:
-        net(fitted(net, x))
+        try:
+            net(fitted(net, x))
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise UserError(f"{type(net).__name__} does not take points of shape {tuple(x.shape)}: {reason}") from None
     return {name: units(f) for name, f in seen.items()}

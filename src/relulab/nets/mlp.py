@@ -119,7 +119,10 @@ def _read(module: nn.Module) -> tuple[list[tuple[Tensor, Tensor | None]], float]
     slopes = {m.negative_slope if isinstance(m, nn.LeakyReLU) else 0.0 for m in between}
     if not fits or not all(isinstance(m, nn.ReLU | nn.LeakyReLU) for m in between) or len(slopes) > 1:
         names = "-".join(type(m).__name__ for m in parts)
-        raise UserError(f"expected was an nn.Sequential of Linear-ReLU-…-Linear with one slope, given was {names}")
+        raise UserError(
+            f"expected was an nn.Sequential of Linear-ReLU-…-Linear with one slope, given was {names}; of a network "
+            "written otherwise save the state dict and read it with relulab.load"
+        )
     return [(m.weight.data, None if m.bias is None else m.bias.data) for m in linears], slopes.pop() if slopes else 0.0
 
 

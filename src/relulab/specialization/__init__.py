@@ -2,4 +2,4 @@
 
 STUDIES = ("fan_out_correlation", "recovery", "recovery_order")
 THEOREMS = ("gradient_rule", "spherical_push")
-INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down")
+INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down", "alignment", "observers")

@@ -1,5 +1,6 @@
 """Normalised correlation of activations: which student follows which teacher node, and how closely."""
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -42,7 +43,7 @@ def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n
     return (normalised(f_star).mT @ normalised(f)).clamp(-1, 1)
 
 
-def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor) -> dict[str, Tensor]:
+def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor | np.ndarray) -> dict[str, Tensor]:
     """``correlation`` of teacher and student in each hidden layer, by the student's layer names.
 
     Takes relulab's networks and any module with ReLU modules in it; both need the same number of hidden layers. With

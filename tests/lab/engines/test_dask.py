@@ -107,3 +107,18 @@ def test_workers_with_other_software_are_refused(study, cluster, tmp_path, monke
     monkeypatch.setattr(dask, "environment", lambda: there)
     with pytest.raises(UserError, match=r"has torch .*, this process 1\.0: install the same"):
         run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address))
+
+
+def test_a_scheduler_without_workers_is_told_and_waited_for(study, tmp_path):
+    from distributed import LocalCluster
+
+    told = []
+    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+
+        class Told(Silent):
+            def say(self, sentence):
+                told.append(sentence)
+                cluster.scale(1)
+
+        summary = run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Told())
+    assert len(told) == 1 and "waiting for them" in told[0] and summary["study"] == "recovery"

@@ -154,3 +154,35 @@ def test_numbers_of_any_length_give_an_order():
     layers = layers_of({f"1{long}.weight": torch.ones(2, 5), f"{long}.weight": torch.ones(5, 3)}, "net")
     assert [tuple(W.shape) for W, _ in layers] == [(5, 3), (2, 5)]
     assert len(layers_of({f"arr_{long}": torch.ones(5, 3)}, "net")) == 1
+
+
+class Named(nn.Module):
+    """Square layers whose names say nothing of their order."""
+
+    def __init__(self, *names: str):
+        super().__init__()
+        for name in names:
+            self.add_module(name, nn.Linear(4, 4))
+
+    def forward(self, x):
+        *hidden, last = self.children()
+        for layer in hidden:
+            x = layer(x).relu()
+        return last(x)
+
+
+@pytest.mark.parametrize("names", [("stem", "body", "tail"), ("encoder", "decoder"), ("zeta", "alpha", "out")])
+def test_names_without_an_order_go_by_the_file_where_it_has_one_and_are_refused_elsewhere(tmp_path, names):
+    net, x = Named(*names), torch.randn(9, 4)
+    torch.save(net.state_dict(), tmp_path / "net.pt")
+    torch.testing.assert_close(load(tmp_path / "net.pt")(x)[0], net(x))
+    save_file(net.state_dict(), tmp_path / "net.safetensors")
+    with pytest.raises(UserError, match="do not tell the order of the layers"):
+        load(tmp_path / "net.safetensors")
+
+
+def test_a_checkpoint_with_two_networks_is_refused(tmp_path):
+    net = network(3, 5, 2).state_dict()
+    torch.save({"model": net, "ema": net, "epoch": 1}, tmp_path / "net.pt")
+    with pytest.raises(UserError, match="it holds several, model, ema: save one of them"):
+        load(tmp_path / "net.pt")

@@ -71,7 +71,7 @@ def _run_to_watch(wanted: str | None, runs: Path):
 
 def clean(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Studies; all of them unless told.")
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Studies or runs' folders; all of them unless told.")
     ] = None,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that did not finish.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -81,11 +81,9 @@ def clean(
     """Remove runs, after asking. Runs that a process is working on stay."""
     from relulab.errors import UserError
     from relulab.lab.cli.tables import console, print_runs
-    from relulab.lab.store import runs_in
     from relulab.lab.words import size
 
-    names = _names(ids or [])
-    rows = [(run, _row(run)) for run in runs_in(runs) if not names or run.path.parent.name in names]
+    rows = [(run, _row(run)) for run in _chosen(ids or [], runs)]
     wanted = [(run, row) for run, row in rows if row["state"] != "running"]
     wanted = [(run, row) for run, row in wanted if not (unfinished and row["state"] == "finished")]
     if wanted and not yes:
@@ -95,6 +93,17 @@ def clean(
         typer.confirm(f"Remove these {len(wanted)} runs ({size(sum(r['bytes'] for _, r in wanted))})?", abort=True)
     removed = [row["run"] for run, row in wanted if run.remove()]
     print_json({"removed": removed}) if json_ else console.print(f"removed {len(removed)} runs")
+
+
+def _chosen(ids: list[str], runs: Path) -> list:
+    """The runs of some studies and those in some folders; all of them when none is named."""
+    from relulab.lab.store import Run, runs_in
+
+    if not ids:
+        return runs_in(runs)
+    folders = [id for id in ids if (Path(id) / "config.json").is_file()]
+    names = _names([id for id in ids if id not in folders])
+    return [*(Run(Path(id)) for id in folders), *(run for run in runs_in(runs) if run.path.parent.name in names)]
 
 
 def _names(ids: list[str]) -> set[str]:

@@ -30,8 +30,8 @@ class Bar:
         self.task = self.bar.add_task("", total=1.0, line="")
         self.said = time.monotonic()
 
-    def waiting(self, run: Run, holder: str) -> None:
-        errors.print(f"{run.path} is held by {holder}: waiting for it", highlight=False, soft_wrap=True, markup=False)
+    def say(self, sentence: str) -> None:
+        errors.print(f"  {sentence}", highlight=False, soft_wrap=True, markup=False)
 
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
         errors.print(f"[bold]{study.name}[/] {' '.join(study.ids)}: {_forecast(todo, kept, workers)}", highlight=False)

@@ -121,7 +121,8 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
     if name not in ("local", "dask"):
         raise UserError(f"no engine {name!r}: {nearest(name, ('local', 'dask'))}")
     if scheduler and (name == "local" or workers):
-        raise UserError(f"--scheduler {scheduler} is for the dask engine, and the cluster has the workers it has")
+        other = "--engine local" if name == "local" else f"--workers {workers}"
+        raise UserError(f"leave out {other}: the workers are those of the dask cluster at {scheduler}")
     return Local(workers, patience) if name == "local" else Dask(scheduler, workers, patience)
 
 

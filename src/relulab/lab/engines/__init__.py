@@ -11,6 +11,9 @@ OnUnit = Callable[[Unit, float], None]
 OnSteps = Callable[[Unit, int], None]
 """told of seed-steps done in a unit; fewer than none when a unit begins anew"""
 
+Say = Callable[[str], None]
+"""told what a user should know"""
+
 TRIES = 3  # of a unit whose worker dies or hangs
 PATIENCE = 900.0  # seconds without a step after which a worker counts as hung
 
@@ -23,6 +26,6 @@ class Engine(Protocol):
         """How many processes will work on so many units."""
         ...
 
-    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
+    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         """Measures ``units`` and leaves each in the run's folder, telling of it."""
         ...

@@ -14,9 +14,9 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.engines import PATIENCE, TRIES, OnSteps, OnUnit
+from relulab.lab.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.engines.measure import measured
-from relulab.lab.engines.script import left_alone
+from relulab.lab.engines.script import interrupts_held, left_alone
 from relulab.lab.environment import cores, environment
 from relulab.lab.store import Run
 from relulab.lab.study import Study, Unit
@@ -43,10 +43,13 @@ class Dask:
         with _client(self.scheduler) as client:
             return max(1, min(units, len(client.scheduler_info(n_workers=-1)["workers"])))
 
-    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
+    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         if not units:
             return
         with left_alone(study), _cluster(self, len(units)) as address, _client(address) as client:
+            if not client.scheduler_info(n_workers=-1)["workers"]:
+                say(f"{address} has no workers yet: waiting for them (dask worker {address} --nthreads 1 starts one)")
+                client.wait_for_workers(1)
             _same_software(client)
             _Calls(client, study, run, self.patience).work(units, on_unit, on_steps)
 
@@ -168,13 +171,12 @@ def _cluster(engine: Dask, units: int) -> Iterator[str]:
     import dask
     from distributed import LocalCluster
 
-    settings = {"distributed.scheduler.allowed-failures": TRIES - 1}
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    with (
-        dask.config.set(settings),
-        LocalCluster(n_workers=engine.crew(units), preload="relulab.lab.engines.quiet", **options) as cluster,
-    ):
-        yield cluster.scheduler_address
+    with dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1}):
+        with interrupts_held():
+            cluster = LocalCluster(n_workers=engine.crew(units), **options)
+        with cluster:
+            yield cluster.scheduler_address
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.engines import PATIENCE, TRIES, OnSteps, OnUnit
+from relulab.lab.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.engines.measure import measured
-from relulab.lab.engines.script import left_alone
+from relulab.lab.engines.script import interrupts_held, left_alone
 from relulab.lab.environment import cores
 from relulab.lab.store import Run
 from relulab.lab.study import Study, Unit
@@ -42,7 +42,7 @@ class Local:
     def crew(self, units: int) -> int:
         return min(self.workers or cores(), units)
 
-    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
+    def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         if self.workers == 1:
             for unit in units:
                 content, seconds = measured(study, unit, lambda steps, unit=unit: on_steps(unit, steps))
@@ -125,7 +125,7 @@ class _Crew:
         process = self.context.Process(
             target=_work, args=(os.getpid(), theirs, counter, self.study, self.run), daemon=True
         )
-        with left_alone(self.study):
+        with left_alone(self.study), interrupts_held():
             process.start()
         theirs.close()  # so that the end of the worker is the end of the pipe
         return _Worker(process, ours, counter)
@@ -162,8 +162,6 @@ def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
 
 def _work(parent: int, pipe: Connection, counter, study: Study, run: Run) -> None:
     """What a worker does: units from the pipe, until the parent is gone."""
-    # Ctrl-C reaches the whole group; the parent decides what becomes of the workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
     def tick(seed_steps: int) -> None:

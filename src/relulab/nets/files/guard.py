@@ -30,7 +30,7 @@ def checked(path: Path | str, limit: int = LIMIT) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if not path.is_file():
-        raise UserError(f"{path} is {'a folder' if path.is_dir() else 'no plain file'}: a file of weights was expected")
+        raise UserError(f"{path} is {'a folder' if path.is_dir() else 'no plain file'}: a file was expected")
     if info.st_size > limit:
         raise UserError(f"{path} has {size(info.st_size)}, more than the {size(limit)} that are read")
     if not info.st_size:

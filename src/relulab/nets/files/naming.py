@@ -1,8 +1,8 @@
 """From named tensors to layers: the usual namings of fully connected networks, and what to say of all others."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise, permutations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise, permutations
 
 from torch import Tensor
 
@@ -18,14 +18,14 @@ Layer = tuple[Tensor, Tensor | None]
 """weight (out, in) and bias (out,), or both with a lane axis in front"""
 
 
-def layers_of(tensors: dict[str, Tensor], where: str, lanes: bool = False) -> list[Layer]:
+def layers_of(tensors: dict[str, Tensor], where: str, *, lanes: bool = False, ordered: bool = False) -> list[Layer]:
     """The linear layers of a fully connected network, in order; weights as (out, in), as PyTorch has them.
 
     Understood are ``0.weight``, ``layers.0.weight``, ``fc1.weight``, ``W1`` with ``b1``, ``kernel`` with ``bias`` and
     the ``arr_0``, ``arr_1`` of ``np.savez``, also under ``module.`` or ``model.``. Numbers in the names give the order;
-    without them, the order in the file or else the one in which the shapes fit. Weights called ``weight`` are taken as
-    (out, in) and others as (in, out) unless their shapes or biases speak against it. With ``lanes`` every tensor has
-    an axis of networks in front.
+    without them, the order in the file if it keeps one (``ordered``), or else the only one in which the shapes fit.
+    Weights called ``weight`` are taken as (out, in) and others as (in, out) unless their shapes or biases speak
+    against it. With ``lanes`` every tensor has an axis of networks in front.
     """
     named = _positional({WRAPPERS.sub("", name): tensor for name, tensor in tensors.items()})
     if len(named) < len(tensors):
@@ -37,13 +37,25 @@ def layers_of(tensors: dict[str, Tensor], where: str, lanes: bool = False) -> li
             f"{where}: layers of several kinds ({', '.join(sorted(patterns)[:4])}) make no plain fully connected "
             "network; write a program with torch.export.save, which is read as it is"
         )
-    for order in _orders(list(weights)):
-        for flip in (not plain, plain):
-            layers = [(weights[key].mT if flip else weights[key], biases.get(key)) for key in order]
-            if _fits(layers):
-                return layers
-    shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in list(named.items())[:8])
-    raise UserError(f"{where}: these tensors do not follow each other as layers of one network: {shapes}")
+    found: list[list[Layer]] = []
+    for orders in _orders(list(weights), ordered):
+        for order in orders:
+            for flip in (not plain, plain):
+                layers = [(weights[key].mT if flip else weights[key], biases.get(key)) for key in order]
+                if _fits(layers):
+                    found.append(layers)
+                    break
+        if found:
+            break
+    if len(found) > 1:
+        raise UserError(
+            f"{where}: the names {', '.join(list(weights)[:6])} do not tell the order of the layers, and their shapes "
+            "fit in several: number them, as in 0.weight, 1.weight"
+        )
+    if not found:
+        shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in list(named.items())[:8])
+        raise UserError(f"{where}: these tensors do not follow each other as layers of one network: {shapes}")
+    return found[0]
 
 
 def _positional(named: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -51,7 +63,7 @@ def _positional(named: dict[str, Tensor]) -> dict[str, Tensor]:
     if not all(re.fullmatch(r"arr_\d+", name) for name in named):
         return named
     found, layer = {}, 0
-    for name in sorted(named, key=_natural):
+    for name in sorted(named, key=_number):
         layer += named[name].dim() != 1
         found[f"{'b' if named[name].dim() == 1 else 'W'}{layer}"] = named[name]
     return found if len(found) == len(named) else named
@@ -84,21 +96,38 @@ def _layer(found: re.Match) -> str:
     return f"{found['stem'].rstrip('._')} {found['tail'].lstrip('._')}".strip()
 
 
-def _orders(keys: list[str]) -> Iterator[Sequence[str]]:
-    natural = sorted(keys, key=_natural)
-    yield natural
-    if not any(re.search(r"\d", key) for key in keys) and len(keys) <= UNNUMBERED:
-        yield keys
-        yield from permutations(natural)
+def _orders(keys: list[str], ordered: bool) -> Iterator[Iterable[Sequence[str]]]:
+    """Orders that the names allow, the best first: of those that stand together only one may fit.
+
+    Numbers ascend, and layers with the name of a first or last one stand there. Where that leaves it open, the order
+    in the file counts if it keeps one; else every order is tried, at last also against the names.
+    """
+    numbered = sorted((key for key in keys if re.search(r"\d", key)), key=_number)
+    first, last = ([key for key in keys if key not in numbered and _words(key) & names] for names in (FIRST, LAST))
+    if len(first) > 1 or len(last) > 1:
+        first, last = [], []
+    loose = [key for key in keys if key not in (*numbered, *first, *last)]
+    middle = [key for key in keys if key not in (*first, *last)]
+    if not loose:
+        yield [[*first, *numbered, *last]]
+    elif ordered and [key for key in middle if key in numbered] == numbered:
+        yield [[*first, *middle, *last]]
+    if len(loose) <= UNNUMBERED:
+        before = ([*first, *some, *numbered, *last] for some in permutations(loose))
+        after = ([*first, *numbered, *some, *last] for some in permutations(loose) if loose and numbered)
+        yield chain(before, after)
+    if not numbered and len(keys) <= UNNUMBERED:
+        yield permutations(keys)
 
 
-def _natural(key: str) -> tuple:
-    """Numbers as numbers; names of a first layer before and of a last layer after all others."""
-    words = set(re.split(r"[._ \d]", key.lower()))
-    place = bool(words & LAST) - bool(words & FIRST)
+def _words(key: str) -> set[str]:
+    return set(re.split(r"[._ \d]", key.lower()))
+
+
+def _number(key: str) -> list[tuple]:
+    """Of two numbers the longer one is larger: names in a file may have more digits than Python turns into a number."""
     numbers = ((part.lstrip("0"), part) for part in re.split(r"(\d+)", key))
-    # Of two numbers the longer one is larger: names in a file may have more digits than Python turns into a number.
-    return (place, [(len(n), n) if part.isdecimal() else (-1, part) for n, part in numbers])
+    return [(len(n), n) if part.isdecimal() else (-1, part) for n, part in numbers]
 
 
 def _fits(layers: list[Layer]) -> bool:

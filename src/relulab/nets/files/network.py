@@ -28,7 +28,7 @@ def load(path: Path | str, *, slope: float | None = None) -> nn.Module:
 
         return load_program(path)
     tensors, notes = read_tensors(path)
-    layers = layers_of(tensors, str(path), lanes="lanes" in notes)
+    layers = layers_of(tensors, str(path), lanes="lanes" in notes, ordered=path.suffix != ".safetensors")
     slope = _slope(notes, path) if slope is None else slope
     first, types = layers[0][0], [t.dtype for layer in layers for t in layer if t is not None]
     net = MLP(

@@ -62,9 +62,12 @@ class Program(nn.Module):
         fits = len(self.sizes) == x.dim() and all(n in (None, k) for n, k in zip(self.sizes, x.shape, strict=True))
         if not fits:
             shape = ", ".join("any" if n is None else str(n) for n in self.sizes)
+            remedy = (
+                "; for data of any length export it with dynamic_shapes={'x': {0: torch.export.Dim.AUTO}}, by the name "
+                "of its argument"
+            )
             raise UserError(
-                f"data of shape {tuple(x.shape)} for a program exported for ({shape}); for data of any length export "
-                "it with dynamic_shapes={'x': {0: torch.export.Dim.AUTO}}, by the name of its argument"
+                f"data of shape {tuple(x.shape)} for a program exported for ({shape}){remedy if self.sizes[0] else ''}"
             )
         values: dict[str, Any] = {self.input: x} | {name: getattr(self, w) for name, w in self.bound.items()}
         try:

@@ -1,5 +1,6 @@
 """Named tensors from safetensors, npz, npy and weights-only state dicts, each checked before it is believed."""
 
+import re
 import tokenize
 import warnings
 import zipfile
@@ -49,8 +50,9 @@ def _reader(path: Path) -> Callable[[Path], Tensors]:
     readers = {".npz": _npz, ".npy": _npy} | dict.fromkeys((".pt", ".pth", ".bin"), _state_dict)
     if path.suffix.lower() not in readers:
         raise UserError(
-            f"{path}: expected were .safetensors, .npz, .npy or a PyTorch state dict (.pt, .pth); no pickles are read. "
-            'Write one with safetensors.torch.save_file(model.state_dict(), "model.safetensors")'
+            f"{path}: read are .safetensors, .npz, .npy, PyTorch state dicts (.pt, .pth) and, as networks, programs "
+            "(.pt2); a state dict under another ending may be renamed to .pt. Points are written by np.savez(path, X=x)"
+            ", weights by safetensors.torch.save_file(model.state_dict(), path)"
         )
     return readers[path.suffix.lower()]
 
@@ -124,23 +126,40 @@ def _state_dict(path: Path) -> Tensors:
     try:
         document = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged archive makes of the reader, it is the file's fault
-        reason = "it holds more than weights" if "Unsupported" in str(error) or "weights_only" in str(error) else error
+        stray = re.search(r"GLOBAL ([\w.]+)", str(error))
+        reason = f"{stray[1]} is in it" if stray else error
         raise UserError(
-            f"{path} cannot be read as weights alone ({said(reason)}): save model.state_dict(), not the model"
+            f"{path} cannot be read as weights alone ({said(reason)}): save model.state_dict() and nothing else"
         ) from None
     return _unwrapped(path, document)
 
 
 def _unwrapped(path: Path, document: Any) -> Tensors:
     """The state dict itself, out of a checkpoint that has it beside other things."""
-    for key in ("state_dict", "model_state_dict", "model", "net", "network"):
-        if isinstance(document, Mapping) and isinstance(document.get(key), Mapping):
-            document = document[key]
-    if not isinstance(document, Mapping) or not all(
-        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in document.items()
-    ):
+    while isinstance(document, Mapping) and not _plain(document):
+        inside = [key for key, value in document.items() if isinstance(value, Mapping) and _has_tensors(value)]
+        if len(inside) != 1:
+            several = f"; it holds several, {said(', '.join(map(str, inside[:4])))}: save one of them" if inside else ""
+            raise UserError(
+                f"{path}: a dictionary of named tensors was expected, as model.state_dict() gives it{several}"
+            )
+        document = document[inside[0]]
+    if not isinstance(document, Mapping):
         raise UserError(f"{path}: a dictionary of named tensors was expected, as model.state_dict() gives it")
     return dict(document)
+
+
+def _plain(document: Mapping) -> bool:
+    return all(isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in document.items())
+
+
+def _has_tensors(document: Mapping, depth: int = 3) -> bool:
+    """Whether a network may be in it; the state of an optimizer has its tensors by number."""
+    return any(
+        isinstance(name, str)
+        and (isinstance(value, Tensor) or (depth and isinstance(value, Mapping) and _has_tensors(value, depth - 1)))
+        for name, value in document.items()
+    )
 
 
 def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:

@@ -5,13 +5,13 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.correlation import rho_mean
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import SMOKE, Statement, TwoLayer
+from relulab.specialization.studies.two_layer import SMOKE, Correlation, Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -30,7 +30,7 @@ class FanOutCorrelation(TwoLayer):
 
     m: PositiveInt = 10
     """hidden nodes of the teacher"""
-    threshold: PositiveFloat = 0.95
+    threshold: Correlation = 0.95
     """correlation above which a student is specialised"""
 
     def looks(self) -> tuple[int, ...]:

@@ -5,12 +5,12 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import WIDTHS, legend, panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import SMOKE, Statement, TwoLayer
+from relulab.specialization.studies.two_layer import SMOKE, Correlation, Statement, TwoLayer
 from relulab.train.probe import Reading
 
 
@@ -27,7 +27,7 @@ class Recovery(TwoLayer):
     source: ClassVar = "SS figure 7; S0 figures 5 and 11"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
 
-    threshold: PositiveFloat = 0.95
+    threshold: Correlation = 0.95
     """correlation above which a node is recovered"""
     early: PositiveInt = 5
     """epoch of the dotted lines"""

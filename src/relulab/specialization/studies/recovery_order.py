@@ -6,12 +6,12 @@ import numpy as np
 import xarray as xr
 from matplotlib import colormaps
 from matplotlib.figure import Figure
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
 from relulab.lab.figure import panels
 from relulab.specialization.observation import Observation
-from relulab.specialization.studies.two_layer import SMOKE, Polarities, Statement, TwoLayer, Widths
+from relulab.specialization.studies.two_layer import SMOKE, Correlation, Polarities, Statement, TwoLayer, Widths
 from relulab.train.probe import Reading
 
 
@@ -32,7 +32,7 @@ class RecoveryOrder(TwoLayer):
     """student widths, in teacher widths"""
     polarity: Polarities = (0.5, 1, 1.5, 2, 2.5)
     """p: strengths fall as 1/j^p"""
-    threshold: PositiveFloat = 0.95
+    threshold: Correlation = 0.95
     """correlation above which a node is recovered"""
     early: PositiveInt = 1
     """epoch from which shifts of focus are counted"""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 import xarray as xr
-from annotated_types import Ge, Len
+from annotated_types import Ge, Gt, Len, Lt
 from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from relulab.data.inputs import Gaussian, Uniform
@@ -28,10 +28,14 @@ def _distinct(values: tuple) -> tuple:
 
 Widths = Annotated[tuple[PositiveInt, ...], Len(min_length=1), AfterValidator(_distinct)]
 Polarities = Annotated[tuple[NonNegativeFloat, ...], Len(min_length=1), AfterValidator(_distinct)]
+Correlation = Annotated[float, Gt(0), Lt(1)]
 SMOKE = {
     "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
     "n_train": 500, "n_held_out": 500,
 }  # fmt: skip
+
+
+STEP = 2.5e6  # flops that could be done in the time that a step of all lanes takes beside its products
 
 
 class Statement(NamedTuple):
@@ -103,6 +107,7 @@ class TwoLayer(Study):
                 steps = len(seeds) * len(self.polarity) * self.epochs * self.steps
                 # forward d n + n C, backward n C for the gate and n C + d n for the weights, two flops each
                 flops = steps * 2 * self.batch * over * self.m * (2 * self.d + 3 * self.C)
+                flops += STEP * self.epochs * self.steps
                 name = f"over{over}-seeds{seeds[0]}-{seeds[-1]}"
                 found.append(Unit(name, {"over": over, "seeds": seeds}, steps, flops))
         return found

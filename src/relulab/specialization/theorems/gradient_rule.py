@@ -11,12 +11,14 @@ So each layer is taught by the teacher's same layer, whatever the depth, the wid
 
 from copy import deepcopy
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP
 from relulab.seeds import Role, stream
@@ -26,13 +28,13 @@ ENTRIES = 10_000_000  # of the largest matrix held at once: points are taken in 
 
 
 def gradient_rule(
-    teacher: nn.Module, student: nn.Module, x: Float[Tensor, "*lane N d"], *, gated: bool = True
+    teacher: nn.Module, student: nn.Module, x: Float[Tensor | np.ndarray, "*lane N d"], *, gated: bool = True
 ) -> Finding:
     """Checks the rule against automatic differentiation, in float64, in every layer at every point.
 
     Takes MLPs and plain Linear-ReLU-…-Linear modules. ``gated=False`` leaves D_l out: a false variant.
     """
-    teacher, student = _double(teacher), _double(student)
+    teacher, student, x = _double(teacher), _double(student), points(x)
     if teacher.widths[0] != student.widths[0] or x.shape[-1] != student.widths[0]:
         raise UserError(
             f"teacher takes {teacher.widths[0]} inputs, student {student.widths[0]}, the points have {x.shape[-1]}: "

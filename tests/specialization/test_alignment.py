@@ -1,0 +1,53 @@
+"""Alignment of nodes against angles one by one."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relulab import alignment, regular
+
+
+def naive(w_star, b_star, w, b) -> float:
+    """One pair, with the angle from its cosine; accurate enough away from 0."""
+    n_star, n = math.dist(w_star, [0] * len(w_star)), math.dist(w, [0] * len(w))
+    cosine = sum(x * y for x, y in zip(w_star, w, strict=True)) / n_star / n
+    sine = math.sqrt(max(0.0, 1 - cosine**2)) if cosine > 0 else 1.0
+    return max(sine, abs(b_star / n_star - b / n))
+
+
+def test_every_pair_as_defined():
+    g = torch.Generator().manual_seed(0)
+    w_star, w = torch.randn(4, 3, generator=g).double(), torch.randn(7, 3, generator=g).double()
+    b_star, b = torch.randn(4, generator=g).double() / 5, torch.randn(7, generator=g).double() / 5
+    found = alignment(w_star, b_star, w, b)
+    for j in range(4):
+        for k in range(7):
+            expected = naive(w_star[j].tolist(), float(b_star[j]), w[k].tolist(), float(b[k]))
+            assert float(found[j, k]) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("theta", [1e-2, 1e-6, 1e-9, 1e-12])
+def test_small_angles_keep_their_digits(theta):
+    w_star = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+    w = torch.tensor([[math.cos(theta), math.sin(theta)]], dtype=torch.float64)
+    zero = torch.zeros(1, dtype=torch.float64)
+    assert float(alignment(w_star, zero, w, zero)) == pytest.approx(math.sin(theta), rel=1e-3)
+
+
+@settings(deadline=None)
+@given(st.floats(1e-150, 1e150))
+def test_positive_rescaling_changes_nothing(scale):
+    g = torch.Generator().manual_seed(1)
+    w, b = torch.randn(3, 4, generator=g).double(), torch.randn(3, generator=g).double()
+    torch.testing.assert_close(alignment(w, b, w * scale, b * scale), alignment(w, b, w, b), rtol=1e-9, atol=1e-9)
+    assert torch.allclose(regular(w * scale, b * scale)[0].norm(dim=1), torch.ones(3).double())
+
+
+def test_the_other_side_and_no_side_are_not_aligned():
+    w, b = torch.tensor([[1.0, 2.0], [0.0, 0.0]]), torch.tensor([0.5, 0.5])
+    found = alignment(w, b, -w, -b)
+    assert float(found[0, 0]) == 1 and found[1].isinf().all() and found[:, 1].isinf().all()
+    assert regular(w, b)[0][1].tolist() == [0, 0] and float(regular(w, b)[1][1]) == 0
