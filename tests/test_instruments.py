@@ -34,12 +34,12 @@ def nodes(dtype, count=N_STUDENTS, lanes=LANES):
     generator = torch.Generator().manual_seed(count)
     w = torch.randn(lanes, count, 5, generator=generator, dtype=torch.float64).to(dtype)
     b = torch.randn(lanes, count, 1, generator=generator, dtype=torch.float64).to(dtype)
-    return w, b.squeeze(-1)
+    return relulab.Nodes(w, b.squeeze(-1))
 
 
-def one_net(dtype):
-    """The same for two single networks, which some instruments take alone."""
-    return [t[0] for count in (M, N_STUDENTS) for t in nodes(dtype, count, 1)]
+def alone(dtype, count=N_STUDENTS):
+    """The same of a single network, which some instruments take alone."""
+    return relulab.Nodes(*(t[0] for t in nodes(dtype, count, 1)))
 
 
 def V(dtype):
@@ -56,20 +56,19 @@ CASES = {
     "fan_out": (lambda t: (net(t),), ()),
     "top_down": (lambda t: (net(t), points(t)), ()),
     "modulation": (lambda t: (V(t), V(t).flip(-1)[..., :M]), (-1, None)),
-    "regular": (nodes, (-2, -1)),
-    "alignment": (lambda t: (*nodes(t, M), *nodes(t)), (None, None, -2, -1)),
+    "alignment": (lambda t: (nodes(t, M), nodes(t)), (None, (-2, -1))),
     "observers": (
-        lambda t: (*one_net(t), torch.full((5,), -1, dtype=t), torch.ones(5, dtype=t)),
-        (None, None, -2, -1, None, None),
+        lambda t: (alone(t, M), alone(t), torch.full((5,), -1, dtype=t), torch.ones(5, dtype=t)),
+        (None, (-2, -1), None, None),
     ),
-    "band_counts": (lambda t: (*one_net(t)[2:], points(t), 0.5), (-2, -1, None, None)),
-    "kappa": (lambda t: (*one_net(t), points(t), 0.5), (None, None, -2, -1, None, None)),
+    "band_counts": (lambda t: (alone(t), points(t), 0.5), ((-2, -1), None, None)),
+    "kappa": (lambda t: (alone(t, M), alone(t), points(t), 0.5), (None, (-2, -1), None, None)),
 }
 LANELESS = {"observers", "band_counts", "kappa"}
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
-    "modulation": [(-2,), (-2, -1)], "regular": [(-2,), (-1,)], "alignment": [(-1,)], "observers": [(-1,)],
+    "modulation": [(-2,), (-2, -1)], "alignment": [(-1,)], "observers": [(-1,)],
     "band_counts": [(-1,)], "kappa": [(-1,)],
 }  # fmt: skip
 
@@ -109,9 +108,17 @@ def test_lanes_together_equal_lanes_alone(name):
 def _lane(argument, i: int):
     if isinstance(argument, relulab.MLP):
         return argument.lane(i)
-    if isinstance(argument, torch.Tensor) and len(argument) == LANES:
+    if isinstance(argument, relulab.Nodes):
+        return relulab.Nodes(*(t[i : i + 1] for t in argument))
+    if isinstance(argument, torch.Tensor) and argument.dim() > 2:
         return argument[i : i + 1]
     return argument
+
+
+def _moved(argument, axis, order: torch.Tensor):
+    if isinstance(axis, tuple):
+        return type(argument)(*(t.index_select(a, order) for t, a in zip(argument, axis, strict=True)))
+    return argument if axis is None else argument.index_select(axis, order)
 
 
 @pytest.mark.parametrize("name", PERMUTED)
@@ -119,7 +126,7 @@ def test_students_may_be_permuted(name):
     make, axes = CASES[name]
     arguments = make(torch.float64)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
-    moved = [a if axis is None else a.index_select(axis, order) for a, axis in zip(arguments, axes, strict=True)]
+    moved = [_moved(a, axis, order) for a, axis in zip(arguments, axes, strict=True)]
     for before, after, where in zip(call(name, arguments), call(name, moved), PERMUTED[name], strict=True):
         if where is None:  # an index: the same student under its new number
             assert torch.equal(order[after], before)

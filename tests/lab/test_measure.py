@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from relulab import correlation, find_theorem, hidden, load, save, torch_default
+from relulab import MLP, correlation, find_theorem, hidden, load, save, torch_default
 from relulab.specialization.theorems.gradient_rule import back_propagated
 
 WIDTHS = (4, 6, 5, 2)
@@ -270,3 +270,26 @@ def test_places_that_cannot_be_written(files, here, out):
 @pytest.mark.parametrize("slope", ["1.5", "-1", "nan"])
 def test_slopes_that_are_none(files, here, slope):
     one_line(here(*CORRELATION, f"--slope={slope}"), "slope")
+
+
+def test_prune_writes_a_smaller_network_and_says_what_it_lost(here, tmp_path):
+    small = torch_default((4, 3, 2), seeds=[0]).module()
+    twice = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+    twice[0].weight.data, twice[0].bias.data = (torch.cat([p.data, 2 * p.data]) for p in small[0].parameters())
+    twice[2].weight.data, twice[2].bias.data = small[2].weight.data.repeat(1, 2) / 3, small[2].bias.data
+    save(twice, tmp_path / "twice.safetensors")
+    x = np.random.default_rng(0).normal(size=(50, 4))
+    np.savez(tmp_path / "x.npz", X=x)
+    words = ("prune", "twice.safetensors", "--data", "x.npz", "-o", "small.safetensors")
+    code, out, err = here(*words, "--json")
+    document = json.loads(out)
+    assert code == 0 and not err and document["nodes"] == 6 and document["kept"] == 3 and document["lost"] < 1e-10
+    loaded = load(tmp_path / "small.safetensors")
+    assert isinstance(loaded, MLP) and loaded.widths == (4, 3, 2)
+    points = torch.from_numpy(x).float()
+    torch.testing.assert_close(loaded(points)[0], twice(points), rtol=1e-4, atol=1e-5)
+    code, out, _ = here(*words)
+    assert code == 0 and "3 kept" in " ".join(out.split()) and "kept nodes" in out
+    for wrong in (("-o", "small.pt"), ("-o", "nowhere/small.safetensors"), ("--keep", "0")):
+        code, out, err = here(*words[:4], *wrong)
+        assert code == 2 and err.count("\n") == 1 and not out

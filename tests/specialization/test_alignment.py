@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relulab import alignment, regular
+from relulab import Nodes, alignment, regular
 
 
 def naive(w_star, b_star, w, b) -> float:
@@ -22,7 +22,7 @@ def test_every_pair_as_defined():
     g = torch.Generator().manual_seed(0)
     w_star, w = torch.randn(4, 3, generator=g).double(), torch.randn(7, 3, generator=g).double()
     b_star, b = torch.randn(4, generator=g).double() / 5, torch.randn(7, generator=g).double() / 5
-    found = alignment(w_star, b_star, w, b)
+    found = alignment(Nodes(w_star, b_star), Nodes(w, b))
     for j in range(4):
         for k in range(7):
             expected = naive(w_star[j].tolist(), float(b_star[j]), w[k].tolist(), float(b[k]))
@@ -34,7 +34,7 @@ def test_small_angles_keep_their_digits(theta):
     w_star = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
     w = torch.tensor([[math.cos(theta), math.sin(theta)]], dtype=torch.float64)
     zero = torch.zeros(1, dtype=torch.float64)
-    assert float(alignment(w_star, zero, w, zero)) == pytest.approx(math.sin(theta), rel=1e-3)
+    assert float(alignment(Nodes(w_star, zero), Nodes(w, zero))) == pytest.approx(math.sin(theta), rel=1e-3)
 
 
 @settings(deadline=None)
@@ -42,12 +42,13 @@ def test_small_angles_keep_their_digits(theta):
 def test_positive_rescaling_changes_nothing(scale):
     g = torch.Generator().manual_seed(1)
     w, b = torch.randn(3, 4, generator=g).double(), torch.randn(3, generator=g).double()
-    torch.testing.assert_close(alignment(w, b, w * scale, b * scale), alignment(w, b, w, b), rtol=1e-9, atol=1e-9)
-    assert torch.allclose(regular(w * scale, b * scale)[0].norm(dim=1), torch.ones(3).double())
+    nodes, scaled = Nodes(w, b), Nodes(w * scale, b * scale)
+    torch.testing.assert_close(alignment(nodes, scaled), alignment(nodes, nodes), rtol=1e-9, atol=1e-9)
+    assert torch.allclose(regular(scaled).w.norm(dim=1), torch.ones(3).double())
 
 
 def test_the_other_side_and_no_side_are_not_aligned():
     w, b = torch.tensor([[1.0, 2.0], [0.0, 0.0]]), torch.tensor([0.5, 0.5])
-    found = alignment(w, b, -w, -b)
+    found = alignment(Nodes(w, b), Nodes(-w, -b))
     assert float(found[0, 0]) == 1 and found[1].isinf().all() and found[:, 1].isinf().all()
-    assert regular(w, b)[0][1].tolist() == [0, 0] and float(regular(w, b)[1][1]) == 0
+    assert regular(Nodes(w, b)).w[1].tolist() == [0, 0] and float(regular(Nodes(w, b)).b[1]) == 0

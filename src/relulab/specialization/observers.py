@@ -6,37 +6,24 @@ from torch import Tensor
 
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
+from relulab.specialization.nodes import Nodes, regular
 
 
 @instrument(source="SS definition 4", ids=("SS.D", "SS.T1"))
-def observers(
-    w: Float[Tensor, "m d"],
-    b: Float[Tensor, " m"],
-    w_k: Float[Tensor, "n d_"],
-    b_k: Float[Tensor, " n"],
-    low: Float[Tensor, " d__"],
-    high: Float[Tensor, " d___"],
-) -> Bool[Tensor, "m n"]:
+def observers(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float[Tensor, " d_"]) -> Bool[Tensor, "m n"]:
     """Whether node k observes node j on the box low ≤ x ≤ high: k is active somewhere on j's boundary in the box.
 
     Exact. It asks whether max {w_kᵀx + b_k : w_jᵀx + b_j = 0, low ≤ x ≤ high} > 0, a linear program with one equation
     (``sight``). A node whose boundary misses the box is observed by none.
 
-    >>> box = torch.tensor([1.0, 1.0])
-    >>> observers(torch.eye(2), torch.zeros(2), torch.tensor([[1.0, 1.0]]), torch.tensor([-1.5]), -box, box).tolist()
-    [[False], [False]]
+    >>> axes, corner = Nodes(torch.eye(2), torch.zeros(2)), Nodes(torch.ones(1, 2), torch.tensor([-0.5]))
+    >>> observers(axes, corner, -torch.ones(2), torch.ones(2)).tolist()
+    [[True], [True]]
     """
-    return sight(w, b, w_k, b_k, low, high) > 0
+    return sight(nodes, others, low, high) > 0
 
 
-def sight(
-    w: Float[Tensor, "m d"],
-    b: Float[Tensor, " m"],
-    w_k: Float[Tensor, "n d_"],
-    b_k: Float[Tensor, " n"],
-    low: Float[Tensor, " d__"],
-    high: Float[Tensor, " d___"],
-) -> Float[Tensor, "m n"]:
+def sight(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float[Tensor, " d_"]) -> Float[Tensor, "m n"]:
     r"""The largest input of node k on the boundary of node j within a box; −∞ where the boundary misses the box.
 
     By duality the linear program is a convex piecewise linear function of one number,
@@ -45,7 +32,7 @@ def sight(
 
     with kinks at λ_i = −w_{k,i}/w_{j,i}: its least value is at the kink where the slope changes sign.
     """
-    d = w.shape[1]
+    (w, b), (w_k, b_k), d = nodes, others, nodes.w.shape[1]
     if not d == w_k.shape[1] == len(low) == len(high) or not (low <= high).all():
         raise UserError(f"nodes of {d} and {w_k.shape[1]} inputs on a box of {len(low)}: equal, and low ≤ high")
     # Per pair (j, k): the point x_i as λ runs from −∞ to ∞ goes from one end of its interval to the other at λ_i.
@@ -73,35 +60,24 @@ def sight(
 
 
 @instrument(source="SS definition 5", ids=("SS.D",))
-def band_counts(
-    w: Float[Tensor, "m d"], b: Float[Tensor, " m"], x: Float[Tensor, "N d_"], epsilon: float
-) -> Int[Tensor, " m"]:
+def band_counts(nodes: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Int[Tensor, " m"]:
     """N_D[I_j(ε)], the number of points in the band |w̃_jᵀx + b_j| ≤ ε of every node, taken as a regular one.
 
-    >>> band_counts(torch.tensor([[2.0]]), torch.zeros(1), torch.tensor([[0.0], [0.5], [1.0]]), 0.5).tolist()
+    >>> band_counts(Nodes(torch.tensor([[2.0]]), torch.zeros(1)), torch.tensor([[0.0], [0.5], [1.0]]), 0.5).tolist()
     [2]
     """
-    return _in_band(w, b, x, epsilon).sum(0)
+    return _in_band(nodes, x, epsilon).sum(0)
 
 
 @instrument(source="SS theorem 3, condition 1", ids=("SS.D", "SS.T3"))
-def kappa(
-    w: Float[Tensor, "m d"],
-    b: Float[Tensor, " m"],
-    w_k: Float[Tensor, "n d_"],
-    b_k: Float[Tensor, " n"],
-    x: Float[Tensor, "N d__"],
-    epsilon: float,
-) -> Float[Tensor, "m n"]:
+def kappa(nodes: Nodes, others: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Float[Tensor, "m n"]:
     """κ_jk = N_D[I_j(ε) ∩ E_k] / N_D[I_j(ε)], the share of j's band in which k is active; 0 where the band is empty."""
-    band, active = _in_band(w, b, x, epsilon).to(x.dtype), (x @ w_k.T + b_k > 0).to(x.dtype)
+    band, active = _in_band(nodes, x, epsilon).to(x.dtype), (x @ others.w.T + others.b > 0).to(x.dtype)
     return (band.T @ active) / band.sum(0).clamp(min=1)[:, None]
 
 
-def _in_band(w: Tensor, b: Tensor, x: Tensor, epsilon: float) -> Bool[Tensor, "N m"]:
-    from relulab.specialization.alignment import regular
-
-    if x.shape[1] != w.shape[1]:
-        raise UserError(f"points of {x.shape[1]} entries for nodes of {w.shape[1]} inputs")
-    u, c = regular(w, b)
+def _in_band(nodes: Nodes, x: Tensor, epsilon: float) -> Bool[Tensor, "N m"]:
+    u, c = regular(nodes)
+    if x.shape[1] != u.shape[1]:
+        raise UserError(f"points of {x.shape[1]} entries for nodes of {u.shape[1]} inputs")
     return ((x @ u.T + c).abs() <= epsilon) & (u.abs().amax(1) > 0)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.cli import keep, look, measure, work
+from relulab.lab.cli import keep, look, measure, prune, work
 
 app = typer.Typer(
     name="relulab",
@@ -37,6 +37,7 @@ for verb in (
     work.reproduce,
     work.report,
     work.check,
+    prune.prune,
     keep.runs_,
     keep.watch,
     keep.clean,

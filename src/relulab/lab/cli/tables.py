@@ -86,6 +86,23 @@ def print_matches(document: dict) -> None:
             console.print(f"… and {len(layer['nodes']) - SHOWN} more: see --json or --out", style="dim")
 
 
+def print_pruned(document: dict) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("kept nodes", "variance lost"):
+        table.add_column(column, justify="right")
+    for row in document["curve"]:
+        table.add_row(str(row["kept"]), number(row["lost"]))
+    console.print(table)
+    console.print(
+        f"{document['nodes']} nodes in {document['groups']} groups, {document['kept']} kept: "
+        f"{number(document['lost'])} of the output's variance is lost, no output on the data changes by more than {number(document['largest'])}, "
+        f"none in their box by more than {number(document['bound'])} before a refit"
+    )
+    console.print(
+        f"written to {document['out']}" if document["out"] else "nothing written: -o FILE.safetensors keeps it"
+    )
+
+
 def print_runs(rows: list[dict]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("run", "state", "units", "size", "last change"):

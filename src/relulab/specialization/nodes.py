@@ -1,0 +1,42 @@
+"""Nodes of a layer as hyperplanes: weights and biases, a node a row."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from relulab.errors import UserError
+from relulab.nets.mlp import MLP
+
+
+class Nodes(NamedTuple):
+    """Nodes σ(w̃ᵀx + b) of one network, or of many with a lane axis in front."""
+
+    w: Float[Tensor, "*lane n d"]
+    b: Float[Tensor, "*lane n"]
+
+
+def lowest(net: nn.Module, lane: int = 0) -> Nodes:
+    """The nodes of the lowest layer of one network, in float64.
+
+    >>> lowest(MLP((3, 5, 2))).w.shape
+    torch.Size([5, 3])
+    """
+    net = net if isinstance(net, MLP) else MLP.of(net)
+    if net.depth < 2:
+        raise UserError("a network of one layer has no hidden nodes")
+    return Nodes(net.W[0].data[lane].T.double(), net.b[0].data[lane, 0].double())
+
+
+def regular(nodes: Nodes) -> Nodes:
+    """Nodes scaled to ‖w̃‖ = 1 (SS definition 1); one without weights, which has no hyperplane, becomes 0.
+
+    >>> [t.tolist() for t in regular(Nodes(torch.tensor([[3.0, 4.0]]), torch.tensor([10.0])))]
+    [[[0.6000000238418579, 0.800000011920929]], [2.0]]
+    """
+    largest = nodes.w.abs().amax(-1)
+    # squares of very large or very small weights would leave the number range
+    norm = (nodes.w / largest.where(largest > 0, 1).unsqueeze(-1)).norm(dim=-1) * largest
+    safe = norm.where(norm > 0, 1)
+    return Nodes(nodes.w / safe.unsqueeze(-1), torch.where(norm > 0, nodes.b / safe, 0))
