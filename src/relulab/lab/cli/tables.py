@@ -93,14 +93,13 @@ def print_pruned(document: dict) -> None:
     for row in document["curve"]:
         table.add_row(str(row["kept"]), number(row["lost"]))
     console.print(table)
+    lost, largest, bound = (number(document[key]) for key in ("lost", "largest", "bound"))
     console.print(
-        f"{document['nodes']} nodes in {document['groups']} groups, {document['kept']} kept: "
-        f"{number(document['lost'])} of the output's variance is lost, no output on the data changes by more than {number(document['largest'])}, "
-        f"none in their box by more than {number(document['bound'])} before a refit"
+        f"{document['nodes']} nodes in {document['groups']} groups, {document['kept']} kept. Lost is {lost} of the "
+        f"output's variance; outputs on the data change by at most {largest}, within their box by at most {bound} "
+        "before a refit."
     )
-    console.print(
-        f"written to {document['out']}" if document["out"] else "nothing written: -o FILE.safetensors keeps it"
-    )
+    console.print(f"written to {document['out']}" if document["out"] else "not written: -o FILE.safetensors keeps it")
 
 
 def print_runs(rows: list[dict]) -> None:
