@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from relulab.errors import UserError
 from relulab.nets.mlp import MLP
 
-MEMORY = 8  # losses of which a step must beat the worst
-STALL = 30  # steps in which the loss must fall tenfold
-KICK = 0.01  # relative size of the noise that ends a stall
+MEMORY = 20  # losses of which a step must beat the worst
+STALL = 20  # steps in which the loss must fall tenfold
+KICK = 0.003  # relative size of the noise that ends a stall
 GIVE_UP = 1e12  # damping beyond which no step helps
 
 
@@ -54,7 +54,7 @@ class _State(NamedTuple):
 
 @torch.no_grad()
 def levenberg_marquardt(
-    net: MLP, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], *, tolerance: float = 1e-10, steps: int = 600
+    net: MLP, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], *, tolerance: float = 1e-10, steps: int = 400
 ) -> Fit:
     """Trains ``net`` in place, one two-layer ReLU network in float64, until |g_1| < tolerance at every point and node.
 

@@ -1,0 +1,194 @@
+"""Beyond SS: how closely students at zero gradient lie on their teacher's nodes, against the number of points."""
+
+import math
+from typing import Annotated, ClassVar
+
+import numpy as np
+import torch
+import xarray as xr
+from annotated_types import Len
+from matplotlib.figure import Figure
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from relulab.data.inputs import Gaussian
+from relulab.data.task import Task
+from relulab.lab.claim import Claim, claim
+from relulab.lab.figure import legend, panels
+from relulab.lab.study import Study, Tick, Unit
+from relulab.nets.initial import small_normal
+from relulab.nets.mlp import MLP
+from relulab.specialization.alignment import alignment
+from relulab.specialization.nodes import lowest
+from relulab.specialization.pruning import prune
+from relulab.specialization.teacher import teacher
+from relulab.train.levenberg_marquardt import levenberg_marquardt
+from relulab.train.sgd import sgd
+
+MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances at which nodes are merged
+SPARE = 1.2  # of the teacher's width, that a wide student is cut down to
+
+
+class ZeroGradient(Study):
+    """At zero gradient on every one of N points, how far is each teacher node from its nearest student?
+
+    SGD and then Levenberg–Marquardt in float64 bring students to max |g₁| < 1e-10. On finitely many points that does
+    not force exact alignment: students between which no point lies are interchangeable. Theorem 3 of SS asks for
+    N ~ 1/ε points, so the alignment error ε of the worst node should fall about as 1/N. The same students are then
+    pruned: nodes aligned up to a tolerance are merged, and the change of the outputs on held-out points is measured.
+    """
+
+    name: ClassVar = "zero-gradient"
+    ids: ClassVar = ("SS.X1",)
+    title: ClassVar = "Alignment at zero gradient against the number of points"
+    source: ClassVar = "beyond SS; its theorem 3 has N ~ 1/ε"
+    presets: ClassVar = {
+        "smoke": {"points": (200, 400), "seeds": 2, "epochs": 2, "wide": 2, "over": 2},
+        "quick": {"seeds": 8, "points": (500, 2000, 8000)},
+    }
+
+    d: PositiveInt = 10
+    """input dimension"""
+    C: PositiveInt = 5
+    """outputs"""
+    m: PositiveInt = 5
+    """hidden nodes of the teacher"""
+    over: PositiveInt = 5
+    """student width, in teacher widths"""
+    wide: PositiveInt = 10
+    """width of the students that are cut down to the teacher's width and a fifth"""
+    polarity: NonNegativeFloat = 1
+    """p: strengths fall as 1/j^p"""
+    points: Annotated[tuple[PositiveInt, ...], Len(min_length=2)] = (500, 2000, 8000, 20_000)
+    """numbers of training points"""
+    seeds: PositiveInt = 16
+    """students of each kind"""
+    epochs: PositiveInt = 20
+    """epochs of 1,000 steps of SGD before the fit"""
+    sigma: PositiveFloat = 1.5
+    """standard deviation of the inputs"""
+    tolerance: PositiveFloat = 1e-10
+    """largest |g₁| at any point and node"""
+
+    def units(self) -> list[Unit]:
+        kinds = [(self.over, N) for N in self.points] + [(self.wide, self.points[1])]
+        return [
+            Unit(f"over{over}-points{N}-seed{seed}", {"over": over, "N": N, "seed": seed}, self.epochs * 1000, cost)
+            for over, N in dict.fromkeys(kinds)
+            for seed in range(self.seeds)
+            # about 40 steps with products of N rows and all weights of the lowest layer
+            for cost in (40 * 2.0 * N * (over * self.m * (self.d + 1)) ** 2,)
+        ]
+
+    def student(self, unit: Unit, tick: Tick) -> tuple[MLP, MLP, Task, float]:
+        """Teacher, student at zero gradient, the task, and the largest |g₁| that is left."""
+        over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
+        star = teacher((self.d, self.m, self.C), seeds=[seed], polarity=self.polarity, root=self.root)
+        task = Task(star, Gaussian(self.d, self.sigma), seeds=[seed], n_train=N, n_held_out=5000, root=self.root)
+        student = small_normal((self.d, over * self.m, self.C), [seed], root=self.root)
+        sgd(student, task, epochs=self.epochs, tick=tick)
+        star, student = star.double(), student.double()
+        x = task.train().of_lane(0)[0].double()
+        fit = levenberg_marquardt(student, x, star(x)[0].detach(), tolerance=self.tolerance)
+        return star, student, task, fit.gradient
+
+    def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
+        star, student, task, gradient = self.student(unit, tick)
+        x = task.held_out().of_lane(0)[0].double()
+        epsilon = alignment(lowest(star), lowest(student)).amin(1)
+        merged = [prune(student, x, epsilon=e, keep=10**9) for e in MERGED]
+        small = prune(student, x, epsilon=0.05, keep=math.ceil(SPARE * self.m))
+        with torch.no_grad():
+            gap = float((student(x) - star(x)).square().mean())
+        data = xr.Dataset(
+            {
+                "gradient": gradient,
+                "epsilon": ("node", epsilon.numpy()),
+                "strength": ("node", star.W[1].data[0].norm(dim=-1).numpy()),
+                "loss": gap,
+                "change": ("merged", [p.largest for p in merged]),
+                "left": ("merged", [float(p.net.widths[1]) for p in merged]),
+                "lost": small.lost,
+            },
+            coords={"node": range(1, self.m + 1), "merged": list(MERGED)},
+        )
+        over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
+        return data.assign_coords(over=over, points=N, seed=seed).expand_dims(("over", "points", "seed"))
+
+    def figures(self, result: xr.Dataset) -> dict[str, Figure]:
+        return {"alignment": self._alignment(result), "merging": self._merging(result)}
+
+    def _alignment(self, result: xr.Dataset) -> Figure:
+        figure, axes = panels(1, 1, width=3.6, height=2.8)
+        ax, epsilon = axes[0, 0], result.epsilon.sel(over=self.over).dropna("points", how="all")
+        for name, values, colour in (
+            ("worst node", epsilon.max("node"), "#d1495b"),
+            ("median node", epsilon.median("node"), "#00798c"),
+        ):
+            for seed in values.seed:
+                ax.plot(values.points, values.sel(seed=seed), ".", color=colour, alpha=0.4, ms=4)
+            ax.plot(values.points, values.median("seed"), color=colour, label=f"{name}, median of seeds")
+        N = np.array([min(self.points), max(self.points)], dtype=float)
+        worst = float(epsilon.max("node").sel(points=N[0]).median())
+        ax.plot(N, worst * N[0] / N, "--", color="#555555", label="1/N, as in theorem 3")
+        ax.set(xscale="log", yscale="log", xlabel="training points N", ylabel="alignment error ε")
+        legend(figure, ax)
+        return figure
+
+    def _merging(self, result: xr.Dataset) -> Figure:
+        figure, axes = panels(1, 2, width=3.2, height=2.6)
+        change, left = (result[name].sel(over=self.over).dropna("points", how="all") for name in ("change", "left"))
+        for N in change.points.values:
+            axes[0, 0].plot(change.merged, change.sel(points=N).median("seed"), label=f"N = {N:,}")
+            axes[0, 1].plot(left.merged, left.sel(points=N).mean("seed"))
+        axes[0, 0].plot(change.merged, change.merged, "--", color="#555555", label="ε")
+        axes[0, 0].set(xscale="log", yscale="log", xlabel="merged up to ε", ylabel="largest change, held out")
+        axes[0, 1].set(xscale="log", xlabel="merged up to ε", ylabel="nodes left")
+        legend(figure, axes[0, 0])
+        return figure
+
+    def claims(self, result: xr.Dataset) -> list[Claim]:
+        narrow = result.sel(over=self.over).sel(points=list(self.points))
+        # Of students that did not get to zero gradient nothing is claimed.
+        narrow, cut = (r.where(r.gradient < self.tolerance) for r in (narrow, result.sel(over=self.wide)))
+        worst = self._slopes(narrow.epsilon.max("node", skipna=False))
+        steps = self._slopes(narrow.change.sel(points=self.points[-1]).T, along="merged")
+        lost = cut.lost.sel(points=self.points[1]).values
+        return [
+            claim(
+                "SS.X1.slope",
+                "The alignment error of the worst teacher node falls with N: slope of log ε on log N, −1 in theorem 3",
+                worst,
+                "<",
+                0,
+            ),
+            claim(
+                "SS.X1.merging",
+                "Merging nodes aligned up to ε changes held-out outputs by O(ε): slope of log change on log ε",
+                steps,
+                ">",
+                0.5,
+            ),
+            claim(
+                "SS.X1.cut",
+                f"{self.wide}× students cut down to {math.ceil(SPARE * self.m)} nodes explain 99 % of the held-out "
+                "variance: share that is lost",
+                lost,
+                "<",
+                0.01,
+                within=(0, math.inf),
+            ),
+        ]
+
+    @staticmethod
+    def _slopes(values: xr.DataArray, along: str = "points") -> np.ndarray:
+        """Least-squares slope of log values on log ``along``, a seed each; changes of rounding size are left out."""
+        found = []
+        for seed in values.seed:
+            y = values.sel(seed=seed)
+            missing = bool(y.isnull().any())
+            y = y.where(y > 1e-12).dropna(along)
+            found.append(np.polyfit(np.log(y[along]), np.log(y), 1)[0] if y.size > 1 and not missing else np.nan)
+        return np.array(found)
+
+
+STUDY = ZeroGradient
