@@ -61,8 +61,8 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, tmp_path):
 def test_a_worker_that_hangs_is_replaced_and_nothing_is_lost(study, tmp_path):
     freeze = Freeze()
     undisturbed = run_study(study, runs=tmp_path / "a", engine=Local(1))
-    disturbed = run_study(study, runs=tmp_path / "b", engine=Local(2, patience=10), watcher=freeze)
-    assert same(disturbed, undisturbed) and losses(disturbed) == ["no step for 10 s"]
+    disturbed = run_study(study, runs=tmp_path / "b", engine=Local(2, patience=20), watcher=freeze)
+    assert same(disturbed, undisturbed) and losses(disturbed) == ["no step for 20 s"]
     assert not freeze.frozen.is_running()
 
 
