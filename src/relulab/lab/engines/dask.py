@@ -5,6 +5,8 @@ netCDF file. The scheduler gives the unit of a lost worker to another one, three
 """
 
 import re
+import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -77,11 +79,16 @@ class _Calls:
             future = self.client.submit(_measure, self.study, unit, topic, key=f"{topic}-{name}", pure=False)
             future.add_done_callback(lambda future, name=name: self.heard.put(name))
             futures[name] = future
+        main = threading.current_thread() is threading.main_thread()
+        # Raised wherever it strikes, an interrupt may end in a destructor of dask's and be lost; here it waits its turn.
+        before = signal.signal(signal.SIGINT, lambda *_: self.heard.put(None)) if main else None
         try:
             looked = time.monotonic()
             while futures:
                 with suppress(Empty):
                     word = self.heard.get(timeout=BEAT)
+                    if word is None:
+                        raise KeyboardInterrupt
                     if isinstance(word, str):
                         self.finish(out[word], futures.pop(word), on_unit)
                     elif word["unit"] in futures:
@@ -90,6 +97,8 @@ class _Calls:
                 self.look(futures, min(now - looked, 1.0))
                 looked = now
         finally:
+            if main:
+                signal.signal(signal.SIGINT, before)
             with suppress(Exception):  # the scheduler may be gone
                 self.client.cancel(list(futures.values()))
             self.client.unsubscribe_topic(topic)
