@@ -80,7 +80,7 @@ class _Calls:
             future.add_done_callback(lambda future, name=name: self.heard.put(name))
             futures[name] = future
         main = threading.current_thread() is threading.main_thread()
-        # Raised wherever it strikes, an interrupt may end in a destructor of dask's and be lost; here it waits its turn.
+        # Raised wherever it strikes, an interrupt may end in a destructor of dask and be lost; here it waits its turn.
         before = signal.signal(signal.SIGINT, lambda *_: self.heard.put(None)) if main else None
         try:
             looked = time.monotonic()
