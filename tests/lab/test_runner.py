@@ -120,11 +120,13 @@ def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
     assert run.finished
 
 
-@pytest.mark.parametrize("name", ["claims.json", "status.json", "figures.json"])
+@pytest.mark.parametrize("name", ["claims.json", "status.json", "figures.json", "result.nc", "figures/loss.svg"])
 def test_a_damaged_conclusion_is_made_again(study, tmp_path, name):
     first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
-    (Path(first["run"]) / name).write_text("{half")
+    before = (Path(first["run"]) / "result.nc").read_bytes()
+    (Path(first["run"]) / name).unlink() if name.endswith("svg") else (Path(first["run"]) / name).write_text("{half")
     assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))["claims"] == first["claims"]
+    assert (Path(first["run"]) / "result.nc").read_bytes() == before and (Path(first["run"]) / name).exists()
 
 
 def test_a_plain_script_needs_no_guard(tmp_path):

@@ -14,7 +14,7 @@ from relulab.lab.engines.local import Local
 from relulab.lab.environment import environment
 from relulab.lab.figure import FORMATS, drawn, house_style
 from relulab.lab.meter import Meter, Progress
-from relulab.lab.store import SCHEMA, Run, encode, read_json, write_bytes, write_json
+from relulab.lab.store import SCHEMA, Run, encode, read_json, write_bytes, write_checked, write_json
 from relulab.lab.study import Study, Unit
 from relulab.lab.troubles import troubles_of
 
@@ -144,7 +144,7 @@ def _describe(study: Study, run: Run, preset: str) -> None:
 
 def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     result = run.joined(units)
-    write_bytes(run.path / "result.nc", encode(result))
+    write_checked(run.path / "result.nc", encode(result))
     with house_style():
         figures = study.figures(result)
     write_json(run.path / "figures.json", list(figures))  # in the order that the study shows them

@@ -71,6 +71,20 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def write_checked(path: Path, content: bytes) -> None:
+    """Writes a file, then its checksum beside it."""
+    write_bytes(path, content)
+    write_bytes(path.with_name(f"{path.name}.sha256"), _digest(content).encode())
+
+
+def intact(path: Path) -> bool:
+    """Whether a file is there as ``write_checked`` wrote it."""
+    try:
+        return path.with_name(f"{path.name}.sha256").read_text() == _digest(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+
+
 def _file_name(kind: str, name: str) -> str:
     """``name``, if it can be the name of a file and nothing else."""
     if not re.fullmatch(r"[^\W_][\w.×+-]*", name):
@@ -172,17 +186,11 @@ class Run:
 
     def keep(self, unit: Unit, content: bytes) -> None:
         """Writes the result of a unit, then its checksum: without one, or with another, it counts as missing."""
-        path = self.unit(unit)
-        write_bytes(path, content)
-        write_bytes(path.with_suffix(".nc.sha256"), _digest(content).encode())
+        write_checked(self.unit(unit), content)
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit's result is there, as it was written; a damaged one is as good as missing."""
-        path = self.unit(unit)
-        try:
-            return path.with_suffix(".nc.sha256").read_text() == _digest(path.read_bytes())
-        except (OSError, ValueError):
-            return False
+        return intact(self.unit(unit))
 
     def joined(self, units: list[Unit]) -> xr.Dataset:
         """All units as one dataset, joined by dimension names; what a unit does not have is NaN."""
@@ -210,11 +218,11 @@ class Run:
     def finished(self) -> bool:
         """Whether the run ended well and what it concluded can be read; if not, the same command concludes anew."""
         try:
-            for name in ("config", "env", "claims", "figures"):
-                read_json(self.path / f"{name}.json")
-        except (OSError, ValueError):
+            *_, figures = (read_json(self.path / f"{name}.json") for name in ("config", "env", "claims", "figures"))
+            drawn = all((self.path / "figures" / f"{name}.svg").is_file() for name in figures)
+        except (OSError, ValueError, TypeError):
             return False
-        return self.status.get("state") == "finished"
+        return self.status.get("state") == "finished" and drawn and intact(self.path / "result.nc")
 
     def log(self, **event: Any) -> None:
         """Appends a line to log.jsonl; a half line, left by a full disk, is closed first."""

@@ -139,7 +139,7 @@ def test_data_of_another_width_is_refused(program):
 @pytest.mark.parametrize("layer", [nn.Dropout(0.5), nn.BatchNorm1d(5)])
 def test_training_mode_is_refused(tmp_path, layer):
     module = nn.Sequential(nn.Linear(3, 5), layer, nn.ReLU(), nn.Linear(5, 2)).train()
-    refused(exported(module, (3,), tmp_path / "net.pt2", dynamic=False), r"model\.eval\(\)|one of each|not among")
+    refused(exported(module, (3,), tmp_path / "net.pt2", dynamic=False), r"model\.eval\(\)")
 
 
 class Odd(nn.Module):

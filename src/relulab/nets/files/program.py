@@ -47,6 +47,8 @@ class Program(nn.Module):
                 self.bound[what["arg"]["name"]] = f"w{len(self.bound)}"
                 parameter = nn.Parameter(weights[name], requires_grad=False)
                 self.register_parameter(f"w{len(self.bound) - 1}", parameter)
+        if any("buffer_mutation" in spec for spec in signature["output_specs"]):
+            raise UserError("the program was exported in training mode: call model.eval() before torch.export.export")
         outputs = [spec["user_output"]["arg"]["as_tensor"]["name"] for spec in signature["output_specs"]]
         if len(inputs) != 1 or len(outputs) != 1:
             raise UserError(f"a program with {len(inputs)} inputs and {len(outputs)} outputs: one of each was expected")
