@@ -63,13 +63,16 @@ CASES = {
     ),
     "band_counts": (lambda t: (alone(t), points(t), 0.5), ((-2, -1), None, None)),
     "kappa": (lambda t: (alone(t, M), alone(t), points(t), 0.5), (None, (-2, -1), None, None)),
+    "tau": (lambda t: (alone(t), points(t), 0.1, 1.0), ((-2, -1), None, None, None)),
+    "eta": (lambda t: (points(t), 0.1), ()),
+    "mu": (lambda t: (points(t),), ()),
 }
-LANELESS = {"observers", "band_counts", "kappa"}
+LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu"}
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
     "modulation": [(-2,), (-2, -1)], "alignment": [(-1,)], "observers": [(-1,)],
-    "band_counts": [(-1,)], "kappa": [(-1,)],
+    "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
 }  # fmt: skip
 
 
@@ -91,8 +94,9 @@ def test_every_instrument_is_in_the_battery():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_dtype_in_is_dtype_out(name, dtype):
     answer = call(name, CASES[name][0](dtype))
-    assert all(not a.is_floating_point() or a.dtype == dtype for a in answer)
-    assert all(torch.isfinite(a.double()).all() for a in answer)
+    tensors = [a for a in answer if isinstance(a, torch.Tensor)]  # the rest are plain numbers
+    assert all(not a.is_floating_point() or a.dtype == dtype for a in tensors)
+    assert all(torch.as_tensor(a).double().isfinite().all() for a in answer)
 
 
 @pytest.mark.parametrize("name", sorted(set(CASES) - LANELESS))

@@ -12,15 +12,17 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def test_the_matrix_is_that_of_the_jacobian():
+@pytest.mark.parametrize("tau", [0.0, 0.3])
+def test_the_matrix_is_that_of_the_jacobian(tau):
     d, n, C, N = 3, 4, 2, 20
     A, U, y = draw(d + 1, n), draw(n + 1, C, seed=1), draw(N, C, seed=2)
     x1 = nn.functional.pad(draw(N, d, seed=3), (0, 1), value=1.0)
-    state = _state(A, U, x1, y)
+    state = _state(A, U, x1, y, tau)
     H, g = normal_equations(state, x1)
 
     def residuals(a, u):
-        f = (x1 @ a.T).relu()
+        z = x1 @ a.T
+        f = (z + (z.square() + tau**2).sqrt()) / 2 if tau else z.relu()
         return (nn.functional.pad(f, (0, 1), value=1.0) @ u - y).flatten()
 
     J = torch.cat([j.flatten(1) for j in torch.autograd.functional.jacobian(residuals, (A.T.contiguous(), U))], 1)

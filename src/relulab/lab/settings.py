@@ -17,13 +17,19 @@ LONGEST = 10_000  # characters of a value
 
 def changes(study: type[Study], config: Path | None, assignments: Sequence[str]) -> dict[str, Any]:
     """The fields that a file and ``key=value`` words change, later ones winning; values are checked by the study."""
-    found: dict[str, Any] = _read(study, config) if config else {}
-    for word in assignments:
+    found = (_read(study, config) if config else {}) | assigned(assignments, "seeds=4")
+    return {_short(key): _fit(study, key, _short(value, key)) for key, value in found.items()}
+
+
+def assigned(words: Sequence[str], example: str) -> dict[str, Any]:
+    """The words ``key=value`` as keys and values."""
+    found = {}
+    for word in words:
         key, sign, text = word.partition("=")
         if not sign or not key.strip():
-            raise UserError(f"--set {word!r}: write it as field=value, for instance --set seeds=4")
-        found[key.strip()] = parse(text)
-    return {_short(key): _fit(study, key, _short(value, key)) for key, value in found.items()}
+            raise UserError(f"--set {word!r}: write it as field=value, for instance --set {example}")
+        found[_short(key.strip())] = _short(parse(text), key)
+    return found
 
 
 def parse(text: str) -> Any:

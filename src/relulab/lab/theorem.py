@@ -1,10 +1,15 @@
 """Theorems as objects: conditions and conclusion measured on given things, and a verdict."""
 
+import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from relulab.errors import UserError, nearest
 
 
 class Verdict(Enum):
@@ -112,7 +117,7 @@ class Theorem:
     demonstrations: tuple[Demonstration, ...]
     ids: tuple[str, ...] = ()
     of_networks: Callable[..., Finding] | None = None
-    """the check on a teacher, a student and points, where the theorem speaks of such"""
+    """the check on a teacher, a student and points, where the theorem speaks of such; its keywords are settings"""
 
     def __post_init__(self):
         missing = {Verdict.HOLDS, Verdict.NOT_APPLICABLE, Verdict.REFUTED} - {d.expected for d in self.demonstrations}
@@ -122,6 +127,22 @@ class Theorem:
     @property
     def name(self) -> str:
         return self.check.__name__.replace("_", "-")
+
+    def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings of the check on networks, if it has them and they are of the right kind."""
+        parameters = inspect.signature(self.of_networks).parameters if self.of_networks else {}
+        known = {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+        found = {}
+        for name, value in wanted.items():
+            if name not in known:
+                raise UserError(
+                    f"{self.id} has no setting {name!r}: {nearest(name, known) if known else 'it has none'}"
+                )
+            try:
+                found[name] = TypeAdapter(known[name].annotation).validate_python(value)
+            except ValidationError as error:
+                raise UserError(f"{self.id}: {name} = {value!r} was given; {error.errors()[0]['msg']}") from None
+        return found
 
     def demonstrate(self) -> dict:
         """All demonstrations as the document that ``relulab check --json`` prints."""

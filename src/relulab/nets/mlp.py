@@ -1,6 +1,7 @@
 """Fully connected (leaky) ReLU networks of any depth, many of one shape side by side."""
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import pairwise
 
 import torch
@@ -106,6 +107,14 @@ class MLP(nn.Module):
                 if b is not None:
                     net.b[l].data[i, 0] = b
         return net
+
+
+def absolute(net: MLP) -> MLP:
+    """The network of all weights' absolute values: on |x| it bounds every partial result, for rounding allowances."""
+    net = deepcopy(net)
+    for p in net.parameters():
+        p.data.abs_()
+    return net
 
 
 def _read(module: nn.Module) -> tuple[list[tuple[Tensor, Tensor | None]], float]:

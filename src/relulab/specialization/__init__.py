@@ -1,5 +1,15 @@
 """Specialisation: when students of a ReLU teacher come to match its nodes one by one (LM, SS, S0)."""
 
 STUDIES = ("fan_out_correlation", "recovery", "recovery_order")
-THEOREMS = ("gradient_rule", "spherical_push")
-INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down", "alignment", "observers")
+THEOREMS = (
+    "gradient_rule",
+    "relu_independence",
+    "interpolation",
+    "student_specialization",
+    "prunable_students",
+    "polynomial_samples",
+    "teacher_aware_samples",
+    "noisy_recovery",
+    "spherical_push",
+)
+INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down", "alignment", "observers", "scatter")

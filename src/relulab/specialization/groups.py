@@ -61,7 +61,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     dead = norm == 0
     c = net.b[1].data[0, 0] + nodes.b[dead].clamp(min=0) @ v[dead]
     weight = v.norm(dim=1) * norm
-    of, leaders = _led(alignment(nodes, nodes) <= epsilon, weight.argsort(descending=True, stable=True), dead)
+    of, leaders = led(alignment(nodes, nodes) <= epsilon, weight.argsort(descending=True, stable=True), dead)
     member = nn.functional.one_hot(of.clamp(min=0), max(len(leaders), 1))[:, : len(leaders)].T.double() * ~dead
     u = regular(nodes)
     # Groups of nodes that add nothing have no weights: their members count alike.
@@ -73,7 +73,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     return Groups(of, mean, member @ (v * norm[:, None]), c)
 
 
-def _led(close: Tensor, order: Tensor, dead: Tensor) -> tuple[Int[Tensor, " n"], Int[Tensor, " s"]]:
+def led(close: Tensor, order: Tensor, dead: Tensor) -> tuple[Int[Tensor, " n"], Int[Tensor, " s"]]:
     """Leaders in the given order, each with all nodes close to it that have no leader yet."""
     of = torch.full((len(order),), -1)
     free, leaders = ~dead, []

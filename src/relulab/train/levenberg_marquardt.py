@@ -7,10 +7,13 @@ solves (H + λ diag H) δ = −g. The matrix H = JᵀJ of all N·C residuals has
 
 so that J itself, C times as tall, is never formed.
 
-Crossing kinks makes single steps worse, so a step is taken when it beats the worst of the last few losses; where it
-stalls between kinks all the same, weights get a small relative kick.
+Kinks are where such a method stalls: a step that is right on one side of them is wrong on the other. So it works on the
+smoothed σ_τ(z) = (z + √(z² + τ²))/2 with τ the root mean square of the residuals of the ReLU network, which falls
+with them to nothing, and takes a step when it beats the worst of the last few losses. Where it stalls all the same,
+weights get a small relative kick.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -21,7 +24,7 @@ from relulab.errors import UserError
 from relulab.nets.mlp import MLP
 
 MEMORY = 20  # losses of which a step must beat the worst
-STALL = 20  # steps in which the loss must fall tenfold
+STALL = 10  # steps in which the loss must fall tenfold
 KICK = 0.003  # relative size of the noise that ends a stall
 GIVE_UP = 1e12  # damping beyond which no step helps
 
@@ -41,6 +44,7 @@ class _State(NamedTuple):
     z: Float[Tensor, "N n"]
     f: Float[Tensor, "N n1"]
     r: Float[Tensor, "N C"]
+    tau: float
 
     @property
     def loss(self) -> float:
@@ -54,7 +58,7 @@ class _State(NamedTuple):
 
 @torch.no_grad()
 def levenberg_marquardt(
-    net: MLP, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], *, tolerance: float = 1e-10, steps: int = 400
+    net: MLP, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], *, tolerance: float = 1e-10, steps: int = 1000
 ) -> Fit:
     """Trains ``net`` in place, one two-layer ReLU network in float64, until |g_1| < tolerance at every point and node.
 
@@ -64,37 +68,40 @@ def levenberg_marquardt(
         raise UserError("one two-layer ReLU network with biases in float64 was expected: net.lane(0).double()")
     if x.shape != (len(y), net.widths[0]) or y.shape[1] != net.widths[-1]:
         raise UserError(f"points of shape {tuple(x.shape)} with targets {tuple(y.shape)} for widths {net.widths}")
-    x1 = nn.functional.pad(x.double(), (0, 1), value=1.0)
-    state = _state(torch.cat([net.W[0][0], net.b[0][0]]), torch.cat([net.W[1][0], net.b[1][0]]), x1, y.double())
-    noise, losses, damping, since, kicks = torch.Generator().manual_seed(0), [], 1e-3, 0, 0
+    x1, y = nn.functional.pad(x.double(), (0, 1), value=1.0), y.double()
+    sharp = _state(torch.cat([net.W[0][0], net.b[0][0]]), torch.cat([net.W[1][0], net.b[1][0]]), x1, y)
+    noise, losses, damping, since, kicks, tau = torch.Generator().manual_seed(0), [], 1e-3, 0, 0, math.inf
     for step in range(steps):
-        losses.append(state.loss)
-        if state.g_1.abs().max() < tolerance:
+        if sharp.g_1.abs().max() < tolerance:
             break
         if step - since >= STALL and losses[-1] > 0.1 * losses[-STALL]:
-            A, U = (t * (1 + KICK * torch.randn(t.shape, generator=noise, dtype=t.dtype)) for t in state[:2])
-            state, damping, since, kicks = _state(A, U, x1, y.double()), 1e-3, step, kicks + 1
-            losses = [state.loss]
-        moved, damping = _moved(state, x1, y.double(), damping, max(losses[-MEMORY:]))
+            A, U = (t * (1 + KICK * torch.randn(t.shape, generator=noise, dtype=t.dtype)) for t in sharp[:2])
+            sharp, losses, damping, since, kicks, tau = _state(A, U, x1, y), [], 1e-3, step, kicks + 1, math.inf
+        tau = min(tau, float(sharp.r.square().mean().sqrt()))
+        state = _state(sharp.A, sharp.U, x1, y, tau)
+        losses.append(state.loss)
+        moved, damping = _moved(state, x1, y, damping, max(losses[-MEMORY:]))
         if moved is None:
             break
-        state = moved
+        sharp = _state(moved.A, moved.U, x1, y)
     for target, part in zip(
-        (net.W[0], net.b[0], net.W[1], net.b[1]), (*_split(state.A), *_split(state.U)), strict=True
+        (net.W[0], net.b[0], net.W[1], net.b[1]), (*_split(sharp.A), *_split(sharp.U)), strict=True
     ):
         target.data[0] = part
-    return Fit(float(state.g_1.abs().max()), state.loss, step + 1, kicks)
+    return Fit(float(sharp.g_1.abs().max()), sharp.loss, step + 1, kicks)
 
 
 def _split(t: Tensor) -> tuple[Tensor, Tensor]:
     return t[:-1], t[-1:]
 
 
-def _state(A: Tensor, U: Tensor, x1: Tensor, y: Tensor) -> _State:
+def _state(A: Tensor, U: Tensor, x1: Tensor, y: Tensor, tau: float = 0.0) -> _State:
     inputs = x1 @ A
-    z = (inputs > 0).double()
-    f = nn.functional.pad(inputs * z, (0, 1), value=1.0)
-    return _State(A, U, z, f, f @ U - y)
+    # √(z² + τ²) of the smoothed ReLU; at τ = 0 the gate is that of z > 0
+    root = (inputs.square() + tau**2).sqrt() if tau else inputs.abs()
+    z = (1 + inputs / root) / 2 if tau else (inputs > 0).double()
+    f = nn.functional.pad((inputs + root) / 2, (0, 1), value=1.0)
+    return _State(A, U, z, f, f @ U - y, tau)
 
 
 def _moved(state: _State, x1: Tensor, y: Tensor, damping: float, worst: float) -> tuple[_State | None, float]:
@@ -106,7 +113,9 @@ def _moved(state: _State, x1: Tensor, y: Tensor, damping: float, worst: float) -
         L, failed = torch.linalg.cholesky_ex(H + torch.diag(damping * scale))
         if not failed:
             delta = -torch.cholesky_solve(g[:, None], L)[:, 0]
-            new = _state(state.A + delta[: n * d1].reshape(n, d1).T, state.U + delta[n * d1 :].reshape(n1, C), x1, y)
+            new = _state(
+                state.A + delta[: n * d1].reshape(n, d1).T, state.U + delta[n * d1 :].reshape(n1, C), x1, y, state.tau
+            )
             if new.loss < worst:
                 promised = float(-(delta @ g) + damping * (delta.square() @ scale))
                 gain = max((state.loss - new.loss) / promised, 0.3) if promised > 0 else 0.3

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relulab import MLP, UserError, Verdict, find_theorem, gradient_rule, torch_default
+from relulab import MLP, UserError, Verdict, gradient_rule, torch_default
 
 DEPTHS = st.integers(2, 6)
 
@@ -103,9 +103,3 @@ def test_points_of_another_dimension_are_refused():
     net = torch_default((5, 3, 2), seeds=[0])
     with pytest.raises(UserError, match="must agree"):
         gradient_rule(net, net, torch.randn(4, 6))
-
-
-@pytest.mark.parametrize("id", ["SS.L1", "S0.T6"])
-def test_demonstrations_come_out_as_expected(id):
-    for d in find_theorem(id).demonstrate()["demonstrations"]:
-        assert d["verdict"] == d["expected"], d["name"]

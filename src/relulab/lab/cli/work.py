@@ -92,6 +92,9 @@ def check(
     teacher: Annotated[Path | None, typer.Option("--teacher", help="A network of yours, from a file.")] = None,
     student: Annotated[Path | None, typer.Option("--student", help="Another one.")] = None,
     data: Annotated[Path | None, typer.Option("--data", "-d", help="Points: .npy, .npz or .safetensors.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", "-s", help="A setting of the check on files, as epsilon=0.05.")
+    ] = None,
     slope: Slope = None,
     runs: Runs = Path("runs"),
     json_: Json = False,
@@ -100,8 +103,8 @@ def check(
     from relulab.lab.catalogue import find_theorem
 
     theorem = find_theorem(id)
-    if teacher or student or data:
-        return print_finding(_check_files(theorem, teacher, student, data, slope), json_)
+    if teacher or student or data or set_:
+        return print_finding(_check_files(theorem, teacher, student, data, slope, set_ or []), json_)
     document = _check(theorem, runs)
     if json_:
         print_json(document)
@@ -150,16 +153,20 @@ def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = Fal
     return summary
 
 
-def _check_files(theorem, teacher: Path | None, student: Path | None, data: Path | None, slope: float | None) -> dict:
+def _check_files(
+    theorem, teacher: Path | None, student: Path | None, data: Path | None, slope: float | None, words: list[str]
+) -> dict:
     from relulab.errors import UserError
+    from relulab.lab.settings import assigned
     from relulab.nets.files import load
 
     if theorem.of_networks is None:
         raise UserError(f"{theorem.id} does not speak of a teacher and a student: relulab check {theorem.id} alone")
     if not (teacher and student and data):
         raise UserError(f"{theorem.id} needs all of --teacher, --student and --data")
+    settings = theorem.settings(assigned(words, "epsilon=0.05"))
     nets = [load(path, slope=slope) for path in (teacher, student)]
-    finding = theorem.of_networks(*nets, points(data, *nets))
+    finding = theorem.of_networks(*nets, points(data, *nets), **settings)
     given = {"teacher": str(teacher), "student": str(student), "data": str(data)}
     return {"theorem": theorem.id, **given, **finding.to_dict()}
 

@@ -20,7 +20,7 @@ from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, absolute
 from relulab.seeds import Role, stream
 from relulab.specialization.top_down import Layer, modulation, top_down_layers
 
@@ -78,7 +78,7 @@ def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor
     expression with absolute weights and inputs, which no partial result exceeds. All gates are open then.
     """
     layers = [top_down_layers(net, x) for net in (student, teacher)]
-    bounds = [top_down_layers(_absolute(net), x.abs()) for net in (student, teacher)]
+    bounds = [top_down_layers(absolute(net), x.abs()) for net in (student, teacher)]
     K_eps = 2 * (sum(student.widths) + sum(teacher.widths)) * torch.finfo(x.dtype).eps
     rows = []
     for g_l, mine, its, most, most_star in zip(back_propagated(teacher, student, x), *layers, *bounds, strict=True):
@@ -89,13 +89,6 @@ def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor
         worst = (gap / allowance.clamp(min=torch.finfo(x.dtype).tiny)).argmax()
         rows.append(torch.stack([gap[worst], allowance[worst]]))
     return torch.stack(rows)
-
-
-def _absolute(net: MLP) -> MLP:
-    net = deepcopy(net)
-    for p in net.parameters():
-        p.data.abs_()
-    return net
 
 
 def ruled(layer: Layer, layer_star: Layer, gated: bool = True) -> Float[Tensor, "lane N n1"]:
@@ -142,7 +135,7 @@ THEOREM = Theorem(
     "A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l: the teacher's layer l teaches the student's layer l.",
     source="SS lemma 1, eq. 5",
     check=gradient_rule,
-    of_networks=gradient_rule,
+    of_networks=lambda teacher, student, x: gradient_rule(teacher, student, x),
     demonstrations=(
         Demonstration("depth 4, ReLU, biases, unequal widths", Verdict.HOLDS, lambda: _case((4, 4))),
         Demonstration("depth 3, leaky slope 0.1", Verdict.HOLDS, lambda: _case((3, 3), slope=0.1)),

@@ -1,0 +1,53 @@
+"""Boxes: the open regions of input space on which statements about whole functions are checked."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from relulab.errors import UserError
+from relulab.specialization.nodes import Nodes
+
+
+class Box(NamedTuple):
+    """All x with low ≤ x ≤ high, coordinate by coordinate."""
+
+    low: Float[Tensor, " d"]
+    high: Float[Tensor, " d_"]
+
+    @classmethod
+    def of(cls, x: Float[Tensor, "N d"]) -> "Box":
+        """The box that points span.
+
+        >>> Box.of(torch.tensor([[0.0, 3.0], [1.0, 2.0]])).high.tolist()
+        [1.0, 3.0]
+        """
+        return cls(x.amin(0), x.amax(0))
+
+    @classmethod
+    def around(cls, d: int, half: float = 1.0) -> "Box":
+        """The cube [−half, half]^d in float64."""
+        return cls(*torch.full((2, d), half, dtype=torch.float64).mul(torch.tensor([[-1.0], [1.0]])).unbind())
+
+    def fits(self, d: int) -> "Box":
+        """This box in float64, if it is an open region of R^d."""
+        if not len(self.low) == len(self.high) == d or not (self.low < self.high).all():
+            raise UserError(
+                f"a box of {len(self.low)} and {len(self.high)} ends for {d} inputs: as many, and low < high"
+            )
+        return Box(self.low.double(), self.high.double())
+
+    @property
+    def middle(self) -> Float[Tensor, " d"]:
+        return (self.low + self.high) / 2
+
+    def reach(self, nodes: Nodes) -> Float[Tensor, "2 n"]:
+        """The least and the largest value of wᵀx + b of every node on the box, each taken at a corner."""
+        at, spread = nodes.w @ self.middle + nodes.b, nodes.w.abs() @ ((self.high - self.low) / 2)
+        return torch.stack([at - spread, at + spread])
+
+    def draw(self, n: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
+        """Points spread evenly over the box."""
+        u = torch.rand(n, len(self.low), generator=generator, dtype=self.low.dtype)
+        return self.low + u * (self.high - self.low)

@@ -1,0 +1,148 @@
+r"""SS.T1, student specialisation at zero gradient (SS theorem 1, section C.4; S0 theorem 2).
+
+Let a two-layer student have g_1(x) = 0 at every x of an open region R₀, and let no two teacher nodes share a hyperplane
+and all their boundaries meet R₀. If a student k is active somewhere on the boundary of teacher node j within R₀, and
+α_kj = v_kᵀv*_j ≠ 0, then some student has the very hyperplane of j.
+
+Which side of it that student looks to is not determined: σ(z) = σ(−z) + z, and other students can add the linear z. So
+the conclusion is about hyperplanes; that a student looks to the teacher's side as well is the negative control.
+Finitely many points are no open region: students between which no point lies are interchangeable there.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.nets.hooks import points
+from relulab.nets.mlp import MLP
+from relulab.seeds import Role, stream
+from relulab.specialization.alignment import alignment
+from relulab.specialization.box import Box
+from relulab.specialization.creases import SAME, Creases, creases, gradient_at, largest_gradient, seen
+from relulab.specialization.nodes import lowest
+from relulab.specialization.teacher import teacher as random_teacher
+
+
+def student_specialization(
+    teacher: nn.Module, student: nn.Module, region: Box | Float[Tensor, "N d"], *, oriented: bool = False
+) -> Finding:
+    """Checks the theorem on a box, exactly, or says why it does not speak of a finite set of points.
+
+    ``oriented`` asks for a student that looks to the teacher's side too: a false variant.
+    """
+    found = creases(teacher, student)
+    if not isinstance(region, Box):
+        return Finding(finite(found, region), ())
+    box, star = region.fits(found.teacher.widths[0]), lowest(found.teacher)
+    observed = _observed(found, box)
+    epsilon = alignment(star, lowest(found.student), either_side=not oriented).amin(1)
+    counted = Check("teacher nodes that a student with α_kj ≠ 0 observes, at least one", int(observed.sum()), ">=", 1)
+    says = "distance of the worst of these nodes from the hyperplane of its nearest student"
+    worst = epsilon[observed].max() if observed.any() else torch.tensor(torch.nan)
+    return Finding((*zero_gradient(found, box), counted), (Check(says, float(worst), "==", 0.0, SAME),))
+
+
+def zero_gradient(found: Creases, box: Box) -> tuple[Check, ...]:
+    """Assumptions 1 and 2 of SS on a box."""
+    star = lowest(found.teacher)
+    distance = alignment(star, star, either_side=True).fill_diagonal_(torch.inf).min()
+    low, high = box.reach(star)
+    visible = int(((low < 0) & (high > 0)).sum())
+    bound, allowance = largest_gradient(found, box)
+    k = (bound / allowance.clamp(min=torch.finfo(bound.dtype).tiny)).argmax()
+    says = "linear part and bends that v_kᵀ(f* − f) has where student k is active: both 0 at zero gradient on the box"
+    return (
+        Check("distance of the two nearest hyperplanes of the teacher", float(distance), ">=", 2 * SAME),
+        Check("teacher nodes whose boundary meets the box, all of them", visible, "==", len(star.w)),
+        Check(says, float(bound[k]), "==", 0.0, float(allowance[k])),
+    )
+
+
+def finite(found: Creases, x: Float[Tensor, "N d"]) -> tuple[Check, ...]:
+    """What fails on a finite set, with the gradient that there is on it."""
+    x = points(x).double()
+    g_1, allowance = gradient_at(found, x)
+    return (
+        Check(f"training points, infinitely many of an open region; given were {len(x):,}", 0, ">=", 1),
+        Check("largest |g_1| at these points", float(g_1.abs().max()), "==", 0.0, float(allowance.max())),
+    )
+
+
+def _observed(found: Creases, box: Box) -> Bool[Tensor, " m"]:
+    """Teacher nodes that some student observes with α_kj ≠ 0, beyond rounding."""
+    alpha, size = found.v @ found.v_star.T, found.v.abs() @ found.v_star.abs().T
+    counts = alpha.abs() > size * (4 * found.v.shape[1] * torch.finfo(alpha.dtype).eps)
+    has = found.of_star >= 0
+    return ((seen(found, box)[found.of_star.clamp(min=0)].T & counts).any(0)) & has
+
+
+def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, box: bool = False) -> Finding:
+    """On the points, which are finitely many, or with ``box`` on the whole box that they span."""
+    return student_specialization(teacher, student, Box.of(points(x).double()) if box else x)
+
+
+def exact_pair(flipped: bool = False, spare: bool = True) -> tuple[MLP, MLP]:
+    """A teacher of 4 nodes in R³ and a student with the same outputs: every teacher node split over two students.
+
+    ``spare`` adds four students on hyperplanes of their own that cancel in pairs. With ``flipped`` teacher node 0 is
+    made by students that look to the other side of its hyperplane, and by two that are active on the whole cube.
+    """
+    star = random_teacher((3, 4, 5), seeds=[0], bias=-0.125)
+    w, b = lowest(star)
+    v = star.W[1].data[0]
+    rows = [(2 * w[j], 2 * b[j], v[j] / 8) for j in range(4)] + [(w[j], b[j], 3 * v[j] / 4) for j in range(4)]
+    if flipped:  # σ(z) = σ(−z) + z, and z = σ(z + 4) − σ(4 − z) + … on a cube where |z| < 4
+        rows[0], rows[4] = (-w[0], -b[0], v[0] / 2), (-w[0], -b[0], v[0] / 2)
+        rows += [(w[0], b[0] + 4, v[0] / 2), (-w[0], -b[0] + 4, -v[0] / 2)]
+    if spare:
+        rng = stream(0, Role.DEMONSTRATION, 3)
+        for u, c, a in zip(*(torch.from_numpy(rng.standard_normal(s)) for s in ((2, 3), 2, (2, 5))), strict=True):
+            rows += [(u, c / 4, a), (2 * u, c / 2, -a / 2)]
+    net = MLP((3, len(rows), 5), dtype=torch.float64)
+    W, B, V = (torch.stack(part) for part in zip(*rows, strict=True))
+    net.W[0].data[0], net.b[0].data[0, 0], net.W[1].data[0] = W.T, B, V
+    net.b[1].data.copy_(star.b[1].data)
+    return star, net
+
+
+def _stopped_early() -> Finding:
+    star, net = exact_pair()
+    net.W[0].data[0, 0, 0] += 1e-6
+    return student_specialization(star, net, Box.around(3))
+
+
+def _finite() -> Finding:
+    star, net = exact_pair()
+    return student_specialization(star, net, Box.around(3).draw(1000, torch.Generator().manual_seed(0)))
+
+
+THEOREM = Theorem(
+    id="SS.T1",
+    title="Student specialisation at zero gradient",
+    statement="If g_1 = 0 on an open region, a teacher node that a student k observes there with α_kj ≠ 0 shares its "
+    "hyperplane with some student.",
+    source="SS theorem 1, section C.4; S0 theorem 2",
+    ids=("S0.T2",),
+    check=student_specialization,
+    of_networks=of_networks,
+    demonstrations=(
+        Demonstration(
+            "every teacher node split over two students, four more that cancel",
+            Verdict.HOLDS,
+            lambda: student_specialization(*exact_pair(), Box.around(3)),
+        ),
+        Demonstration(
+            "a node made by students that look to its other side",
+            Verdict.HOLDS,
+            lambda: student_specialization(*exact_pair(flipped=True), Box.around(3)),
+        ),
+        Demonstration("a weight off by 1e-6: the gradient is not zero", Verdict.NOT_APPLICABLE, _stopped_early),
+        Demonstration("the same student on 1,000 points", Verdict.NOT_APPLICABLE, _finite),
+        Demonstration(
+            "negative control: a student that looks to the teacher's side",
+            Verdict.REFUTED,
+            lambda: student_specialization(*exact_pair(flipped=True), Box.around(3), oriented=True),
+        ),
+    ),
+)
