@@ -33,10 +33,10 @@ def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, 
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
-def legend(figure: Figure, ax: Axes) -> None:
-    """One legend for all panels, below them."""
+def legend(figure: Figure, ax: Axes, columns: int = 8) -> None:
+    """One legend for all panels, below them, in at most so many columns."""
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), 8)), frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), columns)), frameon=False)
 
 
 def drawn(figure: Figure, ending: str) -> bytes:

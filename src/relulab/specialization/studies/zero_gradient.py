@@ -9,6 +9,7 @@ import xarray as xr
 from annotated_types import Len
 from matplotlib.figure import Figure
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from torch import Tensor
 
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
@@ -25,6 +26,8 @@ from relulab.train.levenberg_marquardt import levenberg_marquardt
 from relulab.train.sgd import sgd
 
 MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances at which nodes are merged
+EXACT = 1e-7  # alignment errors below are far from any that N points could leave: the node is found exactly
+NEAR = 0.05  # alignment up to which nodes of a wide student are merged before some are dropped
 SPARE = 1.2  # of the teacher's width, that a wide student is cut down to
 
 
@@ -43,7 +46,7 @@ class ZeroGradient(Study):
     source: ClassVar = "beyond SS; its theorem 3 has N ~ 1/ε"
     presets: ClassVar = {
         "smoke": {"points": (200, 400), "seeds": 2, "epochs": 2, "wide": 2, "over": 2},
-        "quick": {"seeds": 8, "points": (500, 2000, 8000)},
+        "quick": {"seeds": 8},
     }
 
     d: PositiveInt = 10
@@ -79,6 +82,11 @@ class ZeroGradient(Study):
             for cost in (40 * 2.0 * N * (over * self.m * (self.d + 1)) ** 2,)
         ]
 
+    @property
+    def kept(self) -> range:
+        """Numbers of nodes that a wide student is cut down to."""
+        return range(1, 3 * self.m + 1)
+
     def student(self, unit: Unit, tick: Tick) -> tuple[MLP, MLP, Task, float]:
         """Teacher, student at zero gradient, the task, and the largest |g₁| that is left."""
         over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
@@ -96,7 +104,8 @@ class ZeroGradient(Study):
         x = task.held_out().of_lane(0)[0].double()
         epsilon = alignment(lowest(star), lowest(student)).amin(1)
         merged = [prune(student, x, epsilon=e, keep=10**9) for e in MERGED]
-        small = prune(student, x, epsilon=0.05, keep=math.ceil(SPARE * self.m))
+        over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
+        lost = [prune(student, x, epsilon=NEAR, keep=n).lost if over == self.wide else np.nan for n in self.kept]
         with torch.no_grad():
             gap = float((student(x) - star(x)).square().mean())
         data = xr.Dataset(
@@ -107,18 +116,22 @@ class ZeroGradient(Study):
                 "loss": gap,
                 "change": ("merged", [p.largest for p in merged]),
                 "left": ("merged", [float(p.net.widths[1]) for p in merged]),
-                "lost": small.lost,
+                "steepness": _steepness(student, x),
+                "lost": ("kept", lost),
             },
-            coords={"node": range(1, self.m + 1), "merged": list(MERGED)},
+            coords={"node": range(1, self.m + 1), "merged": list(MERGED), "kept": list(self.kept)},
         )
-        over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
         return data.assign_coords(over=over, points=N, seed=seed).expand_dims(("over", "points", "seed"))
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
-        return {"alignment": self._alignment(result), "merging": self._merging(result)}
+        return {
+            "alignment": self._alignment(result),
+            "merging": self._merging(result),
+            "pruning": self._pruning(result),
+        }
 
     def _alignment(self, result: xr.Dataset) -> Figure:
-        figure, axes = panels(1, 1, width=3.6, height=2.8)
+        figure, axes = panels(1, 2, width=3.2, height=2.8)
         ax, epsilon = axes[0, 0], result.epsilon.sel(over=self.over).dropna("points", how="all")
         for name, values, colour in (
             ("worst node", epsilon.max("node"), "#d1495b"),
@@ -130,7 +143,12 @@ class ZeroGradient(Study):
         N = np.array([min(self.points), max(self.points)], dtype=float)
         worst = float(epsilon.max("node").sel(points=N[0]).median())
         ax.plot(N, worst * N[0] / N, "--", color="#555555", label="1/N, as in theorem 3")
-        ax.set(xscale="log", yscale="log", xlabel="training points N", ylabel="alignment error ε")
+        ax.set(xscale="log", yscale="log", xlabel="training points N", ylabel="alignment error ε", ylim=(EXACT, None))
+        share = (epsilon < EXACT).mean("node")
+        axes[0, 1].plot(share.points, share, ".", color="#555555", alpha=0.4)
+        axes[0, 1].plot(share.points, share.mean("seed"), color="#555555")
+        axes[0, 1].set(xscale="log", ylim=(-0.02, 1.02), xlabel="training points N")
+        axes[0, 1].set_ylabel(f"share of nodes with ε < {EXACT:g}")
         legend(figure, ax)
         return figure
 
@@ -146,13 +164,24 @@ class ZeroGradient(Study):
         legend(figure, axes[0, 0])
         return figure
 
+    def _pruning(self, result: xr.Dataset) -> Figure:
+        figure, axes = panels(1, 1, width=3.6, height=2.6)
+        ax, lost = axes[0, 0], result.lost.sel(over=self.wide, points=self.points[1])
+        for seed in lost.seed:
+            ax.plot(lost.kept, lost.sel(seed=seed), color="#30638e", alpha=0.4, lw=0.8)
+        ax.plot(lost.kept, lost.median("seed"), color="#30638e", lw=2, label=f"{self.wide}× students, median of seeds")
+        ax.axvline(self.m, color="#555555", ls="--", lw=1, label="the teacher's width")
+        ax.set(yscale="log", xlabel="nodes kept", ylabel="share of the held-out variance lost")
+        legend(figure, ax, columns=1)
+        return figure
+
     def claims(self, result: xr.Dataset) -> list[Claim]:
         narrow = result.sel(over=self.over).sel(points=list(self.points))
         # Of students that did not get to zero gradient nothing is claimed.
         narrow, cut = (r.where(r.gradient < self.tolerance) for r in (narrow, result.sel(over=self.wide)))
         worst = self._slopes(narrow.epsilon.max("node", skipna=False))
-        steps = self._slopes(narrow.change.sel(points=self.points[-1]).T, along="merged")
-        lost = cut.lost.sel(points=self.points[1]).values
+        steps = (narrow.change / narrow.merged / narrow.steepness).max(("points", "merged"), skipna=False).values
+        lost = cut.lost.sel(points=self.points[1], kept=math.ceil(SPARE * self.m)).values
         return [
             claim(
                 "SS.X1.slope",
@@ -163,10 +192,11 @@ class ZeroGradient(Study):
             ),
             claim(
                 "SS.X1.merging",
-                "Merging nodes aligned up to ε changes held-out outputs by O(ε): slope of log change on log ε",
+                "Merging nodes aligned up to ε changes held-out outputs by O(ε): largest change over ε, in units of 2 Σ |v_k|‖w_k‖(1 + ‖x‖)",
                 steps,
-                ">",
-                0.5,
+                "<",
+                1,
+                within=(0, math.inf),
             ),
             claim(
                 "SS.X1.cut",
@@ -180,15 +210,23 @@ class ZeroGradient(Study):
         ]
 
     @staticmethod
-    def _slopes(values: xr.DataArray, along: str = "points") -> np.ndarray:
-        """Least-squares slope of log values on log ``along``, a seed each; changes of rounding size are left out."""
+    def _slopes(values: xr.DataArray) -> np.ndarray:
+        """Least-squares slope of log values on log N, a seed each; NaN where one is missing."""
         found = []
         for seed in values.seed:
             y = values.sel(seed=seed)
-            missing = bool(y.isnull().any())
-            y = y.where(y > 1e-12).dropna(along)
-            found.append(np.polyfit(np.log(y[along]), np.log(y), 1)[0] if y.size > 1 and not missing else np.nan)
+            found.append(np.nan if y.isnull().any() else np.polyfit(np.log(y.points), np.log(y), 1)[0])
         return np.array(found)
+
+
+def _steepness(net: MLP, x: Tensor) -> float:
+    """By how much outputs can change when nodes that are ε-aligned merge, over ε.
+
+    Each is ε-aligned with the strongest of its group, so 2ε with their mean, and |Δu·x + Δb| ≤ 2ε(‖x‖ + 1).
+    """
+    nodes = lowest(net)
+    most = (net.W[1].data[0].abs() * nodes.w.norm(dim=1, keepdim=True)).sum(0).max()
+    return float(2 * most * (1 + x.norm(dim=1).max()))
 
 
 STUDY = ZeroGradient
