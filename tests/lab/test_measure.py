@@ -290,6 +290,10 @@ def test_prune_writes_a_smaller_network_and_says_what_it_lost(here, tmp_path):
     torch.testing.assert_close(loaded(points)[0], twice(points), rtol=1e-4, atol=1e-5)
     code, out, _ = here(*words)
     assert code == 0 and "3 kept" in " ".join(out.split()) and "kept nodes" in out
-    for wrong in (("-o", "small.pt"), ("-o", "nowhere/small.safetensors"), ("--keep", "0")):
+    save(small, tmp_path / "teacher.safetensors")
+    code, out, _ = here(*words[:4], "--teacher", "teacher.safetensors", "--figure", "curve.png")
+    assert code == 0 and "teacher node" in out and "0, 3" in out
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    for wrong in (("-o", "small.pt"), ("-o", "nowhere/small.safetensors"), ("--keep", "0"), ("--figure", "curve.gif")):
         code, out, err = here(*words[:4], *wrong)
         assert code == 2 and err.count("\n") == 1 and not out

@@ -55,7 +55,7 @@ def test_groups_find_copies_and_what_they_add():
 def test_copies_merge_and_cancelling_groups_vanish_without_any_change():
     x, net = points(), redundant()
     small = prune(net, x)
-    assert small.net.widths == (4, 5, 3) and small.lost < 1e-28 and small.largest < 1e-13 and small.bound < 1e-12
+    assert small.net.widths == (4, 5, 3) and small.lost < 1e-28 and small.largest <= small.bound < 1e-11
     torch.testing.assert_close(outputs(small.net, points(seed=9)), outputs(teacher(), points(seed=9)))
 
 

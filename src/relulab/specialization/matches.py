@@ -8,6 +8,7 @@ from torch import Tensor
 
 from relulab.errors import UserError
 from relulab.lab.figure import drawn, house_style, panels
+from relulab.lab.store import encode, write_bytes
 from relulab.specialization.correlation import best_match, recovered, rho_mean
 
 ENDINGS = (".nc", ".csv", ".png", ".svg", ".pdf")
@@ -54,14 +55,14 @@ def write(rho: dict[str, Tensor], path: Path) -> None:
             for layer, one in _lanes(rho)
         }
         if path.suffix == ".nc":
-            xr.Dataset(data).to_netcdf(path, engine="h5netcdf")
+            write_bytes(path, encode(xr.Dataset(data)))
         else:
             lines = ["layer,a,b,rho"]
             for layer, one in _lanes(rho):
                 lines += [f'"{layer}",{j},{k},{r!r}' for j, row in enumerate(one.tolist()) for k, r in enumerate(row)]
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            write_bytes(path, ("\n".join(lines) + "\n").encode())
     else:
-        path.write_bytes(drawn(picture(rho), path.suffix[1:]))
+        write_bytes(path, drawn(picture(rho), path.suffix[1:]))
 
 
 def picture(rho: dict[str, Tensor]) -> Figure:

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.nets.hooks import points
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, absolute
 from relulab.specialization.alignment import alignment
+from relulab.specialization.box import Box
 from relulab.specialization.groups import Groups, groups, two_layer
 from relulab.specialization.nodes import Nodes, lowest, regular
 
@@ -134,22 +135,19 @@ def _bound(net: MLP, found: Groups, kept: Tensor, x: Tensor) -> float:
     """How much any output can change within the box of the data.
 
     A member k of a group s changes by |v_k|‖w_k‖ |Δuᵀx + Δb| at most, ReLU being 1-Lipschitz, and a dropped group by
-    |a_s| max σ(u_sᵀx + b_s); both are largest at corners of the box, coordinate by coordinate.
+    |a_s| max σ(u_sᵀx + b_s); both are largest at corners of the box. The rounding of both networks' outputs is added.
     """
-    middle, half = (x.amax(0) + x.amin(0)) / 2, (x.amax(0) - x.amin(0)) / 2
-
-    def most(nodes: Nodes) -> Float[Tensor, "2 n"]:
-        at, spread = nodes.w @ middle + nodes.b, nodes.w.abs() @ half
-        return torch.stack([at.abs() + spread, (at + spread).clamp(min=0)])
-
+    box = Box.of(x)
     nodes, v = lowest(net), net.W[1].data[0]
     alive = found.of >= 0
     mine, u = Nodes(*(t[found.of[alive]] for t in found.nodes)), regular(Nodes(*(t[alive] for t in nodes)))
-    merging = most(Nodes(u.w - mine.w, u.b - mine.b))[0] * nodes.w[alive].norm(dim=1)
+    merging = box.reach(Nodes(u.w - mine.w, u.b - mine.b)).abs().amax(0) * nodes.w[alive].norm(dim=1)
     dropped = torch.ones(len(found), dtype=torch.bool)
     dropped[kept] = False
-    change = merging @ v[alive].abs() + most(found.nodes)[1][dropped] @ found.a[dropped].abs()
-    return float(change.max())
+    change = merging @ v[alive].abs() + box.reach(found.nodes)[1].clamp(min=0)[dropped] @ found.a[dropped].abs()
+    with torch.no_grad():
+        size = absolute(net)(torch.maximum(box.low.abs(), box.high.abs())[None])[0, 0]
+    return float((change + 4 * sum(net.widths) * torch.finfo(x.dtype).eps * size).max())
 
 
 @torch.no_grad()

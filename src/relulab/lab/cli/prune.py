@@ -18,27 +18,37 @@ def prune(
     keep: Annotated[int | None, typer.Option(help="How many nodes to keep, instead of --tolerance.")] = None,
     tolerance: Annotated[float, typer.Option(help="Share of the output's variance that may be lost.")] = 1e-12,
     refit: Annotated[bool, typer.Option(help="Fit the top weights of what is left.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="The curve of what is lost against kept nodes: .png, .svg or .pdf.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Merge hidden nodes that share a hyperplane, drop those that add nothing, and say what that changes."""
     from relulab.errors import UserError
     from relulab.nets.files import load, save
     from relulab.specialization import pruning
+    from relulab.specialization.pruning_report import group_rows, picture
 
-    if out and (out.suffix != ".safetensors" or not out.parent.is_dir()):
-        raise UserError(f"{out}: a .safetensors file in a folder that is there")
-    net = load(student)
+    for path, endings in ((out, (".safetensors",)), (figure, (".png", ".svg", ".pdf"))):
+        if path and (path.suffix not in endings or not path.parent.is_dir()):
+            raise UserError(f"{path}: a {' or '.join(endings)} file in a folder that is there")
+    net, star = load(student), load(teacher) if teacher else None
     found = pruning.prune(
-        net, points(data, net), epsilon=epsilon, keep=keep, tolerance=tolerance, refit=refit,
-        teacher=load(teacher) if teacher else None,
-    )  # fmt: skip
+        net, points(data, net), epsilon=epsilon, keep=keep, tolerance=tolerance, refit=refit, teacher=star
+    )
     document = {
-        "student": str(student), "data": str(data), "nodes": net.widths[1], "groups": len(found.groups),
+        "student": str(student), "data": str(data), "nodes": net.widths[1], "groups": group_rows(found, star),
         "kept": found.net.widths[1], "lost": found.lost, "largest": found.largest, "bound": found.bound,
         "curve": [{"kept": n, "lost": lost} for n, lost in found.curve], "out": str(out) if out else None,
+        "figure": str(figure) if figure else None,
     }  # fmt: skip
     if out:
         save(found.net.to(net.dtype), out)
+    if figure:
+        from relulab.lab.figure import drawn
+        from relulab.lab.store import write_bytes
+
+        write_bytes(figure, drawn(picture(found), figure.suffix[1:]))
     if json_:
         return print_json(document)
     from relulab.lab.cli.tables import print_pruned

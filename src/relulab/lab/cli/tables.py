@@ -87,6 +87,18 @@ def print_matches(document: dict) -> None:
 
 
 def print_pruned(document: dict) -> None:
+    aligned = "teacher" in document["groups"][0]
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("kept", "Σ v‖w‖", *(("teacher node", "ε") if aligned else ())):
+        table.add_column(column, justify="right")
+    table.add_column("nodes of the group")
+    for row in document["groups"][:SHOWN]:
+        more = (str(row["teacher"]), number(row["epsilon"])) if aligned else ()
+        nodes = ", ".join(map(str, row["nodes"][:SHOWN])) + (" …" if len(row["nodes"]) > SHOWN else "")
+        table.add_row("✓" if row["kept"] else "", number(row["adds"]), *more, nodes)
+    console.print(table)
+    if len(document["groups"]) > SHOWN:
+        console.print(f"… and {len(document['groups']) - SHOWN} more groups: see --json", style="dim")
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("kept nodes", "variance lost"):
         table.add_column(column, justify="right")
@@ -95,11 +107,13 @@ def print_pruned(document: dict) -> None:
     console.print(table)
     lost, largest, bound = (number(document[key]) for key in ("lost", "largest", "bound"))
     console.print(
-        f"{document['nodes']} nodes in {document['groups']} groups, {document['kept']} kept. Lost is {lost} of the "
-        f"output's variance; outputs on the data change by at most {largest}, within their box by at most {bound} "
+        f"{document['nodes']} nodes in {len(document['groups'])} groups, {document['kept']} kept. Lost is {lost} of "
+        f"the output's variance; outputs on the data change by at most {largest}, within their box by at most {bound} "
         "before a refit."
     )
     console.print(f"written to {document['out']}" if document["out"] else "not written: -o FILE.safetensors keeps it")
+    if document["figure"]:
+        console.print(f"the curve is in {document['figure']}")
 
 
 def print_runs(rows: list[dict]) -> None:

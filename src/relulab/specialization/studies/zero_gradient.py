@@ -192,7 +192,8 @@ class ZeroGradient(Study):
             ),
             claim(
                 "SS.X1.merging",
-                "Merging nodes aligned up to ε changes held-out outputs by O(ε): largest change over ε, in units of 2 Σ |v_k|‖w_k‖(1 + ‖x‖)",
+                "Merging nodes aligned up to ε changes held-out outputs by O(ε): largest change over ε, in units "
+                "of 2 Σ |v_k|‖w_k‖(1 + ‖x‖)",
                 steps,
                 "<",
                 1,
