@@ -151,7 +151,8 @@ class TeacherAware(Study):
         return data.assign_coords(over=over, points=N).expand_dims(("over", "points"))
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
-        figure, axes = panels(2, len(self.over), sharex=True, sharey="row")
+        # a single width needs room for the title
+        figure, axes = panels(2, len(self.over), width=max(2.3, 5 / len(self.over)), sharex=True, sharey="row")
         ticks = _apart(self.points)
         for row, name in zip(axes, ("evaluation", "train"), strict=True):
             mean, half = interval(np.log10(result[name].sortby("points")))
