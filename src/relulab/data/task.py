@@ -16,7 +16,10 @@ from relulab.seeds import Role, stream
 
 @dataclass(frozen=True)
 class Points:
-    """Inputs, kept once a seed, with the teacher's outputs, kept once a lane; ``group`` maps a lane to its inputs."""
+    """Inputs, kept once for the lanes that share them, with the teacher's outputs, kept once a lane.
+
+    ``group`` maps a lane to its inputs.
+    """
 
     X: Float[Tensor, "group N d"]
     Y: Float[Tensor, "lane N C"]
@@ -31,6 +34,8 @@ class Task:
 
     Lanes with the same seed (settings that differ in the teacher's strengths, say) share inputs and batches, so their
     differences are paired. With ``fresh`` the training points are drawn anew each epoch, else they are fixed.
+    ``inputs`` may also be one a lane, for points that depend on its teacher; then lanes of one seed draw from the same
+    stream and take the same rows in each batch. Held-out points follow ``held_out_inputs``, if given, else ``inputs``.
 
     >>> from relulab.data.inputs import Gaussian
     >>> task = Task(MLP((3, 4, 2), lanes=2), Gaussian(3), seeds=[0, 7], n_train=10, n_held_out=5)
@@ -41,8 +46,9 @@ class Task:
     def __init__(
         self,
         teacher: MLP,
-        inputs: Inputs,
+        inputs: Inputs | Sequence[Inputs],
         *,
+        held_out_inputs: Inputs | Sequence[Inputs] | None = None,
         seeds: Sequence[int],
         n_train: int = 10_000,
         n_held_out: int = 10_000,
@@ -52,24 +58,24 @@ class Task:
     ):
         if len(seeds) != teacher.lanes:
             raise UserError(f"{len(seeds)} seeds for a teacher with {teacher.lanes} lanes: give one seed a lane")
-        if inputs.d != teacher.widths[0]:
-            raise UserError(f"inputs of dimension {inputs.d} for a teacher that takes {teacher.widths[0]}")
-        self.teacher, self.inputs, self.seeds, self.root, self.dtype = teacher, inputs, tuple(seeds), root, dtype
+        self.teacher, self.seeds, self.root, self.dtype = teacher, tuple(seeds), root, dtype
         self.n_train, self.n_held_out, self.fresh = n_train, n_held_out, fresh
-        self.streams = tuple(dict.fromkeys(seeds))
-        self.group = torch.tensor([self.streams.index(s) for s in seeds])
+        self.inputs = self._one_a_lane(inputs)
+        self._held_out_inputs = self._one_a_lane(inputs if held_out_inputs is None else held_out_inputs)
+        firsts, self.group = self._groups(self.inputs)
+        self.streams = tuple(self.seeds[i] for i in firsts)
         self._fixed: Points | None = None
 
     def train(self, epoch: int = 0) -> Points:
         """The training points of an epoch."""
         if self.fresh:
-            return self._draw(Role.TRAIN, self.n_train, epoch)
+            return self._draw(self.inputs, Role.TRAIN, self.n_train, epoch)
         if self._fixed is None:
-            self._fixed = self._draw(Role.TRAIN, self.n_train, 0)
+            self._fixed = self._draw(self.inputs, Role.TRAIN, self.n_train, 0)
         return self._fixed
 
     def held_out(self) -> Points:
-        return self._draw(Role.HELD_OUT, self.n_held_out, 0)
+        return self._draw(self._held_out_inputs, Role.HELD_OUT, self.n_held_out, 0)
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "group steps batch"]:
         """Which training points each step takes, drawn with replacement."""
@@ -79,9 +85,26 @@ class Task:
         ]
         return torch.from_numpy(np.stack(draws))
 
+    def _one_a_lane(self, inputs: Inputs | Sequence[Inputs]) -> tuple[Inputs, ...]:
+        d, lanes = self.teacher.widths[0], self.teacher.lanes
+        found = (inputs,) * lanes if isinstance(inputs, Inputs) else tuple(inputs)
+        if len(found) != lanes:
+            raise UserError(f"{len(found)} inputs for a teacher with {lanes} lanes: give one, or one a lane")
+        wrong = [one.d for one in found if one.d != d]
+        if wrong:
+            raise UserError(f"inputs of dimension {wrong[0]} for a teacher that takes {d}")
+        return found
+
+    def _groups(self, inputs: Sequence[Inputs]) -> tuple[list[int], Int[Tensor, " lane"]]:
+        """The first lane of every group and the group of every lane: those of one seed and one inputs share points."""
+        kinds = [(seed, id(one)) for seed, one in zip(self.seeds, inputs, strict=True)]
+        groups = {kind: g for g, kind in enumerate(dict.fromkeys(kinds))}
+        return [kinds.index(kind) for kind in groups], torch.tensor([groups[kind] for kind in kinds])
+
     @torch.no_grad()
-    def _draw(self, role: Role, n: int, epoch: int) -> Points:
-        xs = [torch.from_numpy(self.inputs.draw(stream(self.root, role, s, epoch), n)) for s in self.streams]
+    def _draw(self, inputs: Sequence[Inputs], role: Role, n: int, epoch: int) -> Points:
+        firsts, group = self._groups(inputs)
+        xs = [torch.from_numpy(inputs[i].draw(stream(self.root, role, self.seeds[i], epoch), n)) for i in firsts]
         # One lane at a time: the targets of a lane must not depend, to the bit, on how many travel with it.
-        ys = [self.teacher.lane(i).double()(xs[g])[0].to(self.dtype) for i, g in enumerate(self.group.tolist())]
-        return Points(torch.stack([x.to(self.dtype) for x in xs]), torch.stack(ys), self.group)
+        ys = [self.teacher.lane(i).double()(xs[g])[0].to(self.dtype) for i, g in enumerate(group.tolist())]
+        return Points(torch.stack([x.to(self.dtype) for x in xs]), torch.stack(ys), group)

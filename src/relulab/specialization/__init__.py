@@ -1,6 +1,6 @@
 """Specialisation: when students of a ReLU teacher come to match its nodes one by one (LM, SS, S0)."""
 
-STUDIES = ("fan_out_correlation", "recovery", "recovery_order", "zero_gradient")
+STUDIES = ("fan_out_correlation", "recovery", "recovery_order", "teacher_aware", "zero_gradient")
 THEOREMS = (
     "gradient_rule",
     "relu_independence",

@@ -66,17 +66,18 @@ def band_counts(nodes: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Int[Te
     >>> band_counts(Nodes(torch.tensor([[2.0]]), torch.zeros(1)), torch.tensor([[0.0], [0.5], [1.0]]), 0.5).tolist()
     [2]
     """
-    return _in_band(nodes, x, epsilon).sum(0)
+    return in_band(nodes, x, epsilon).sum(0)
 
 
 @instrument(source="SS theorem 3, condition 1", ids=("SS.D", "SS.T3"))
 def kappa(nodes: Nodes, others: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Float[Tensor, "m n"]:
     """κ_jk = N_D[I_j(ε) ∩ E_k] / N_D[I_j(ε)], the share of j's band in which k is active; 0 where the band is empty."""
-    band, active = _in_band(nodes, x, epsilon).to(x.dtype), (x @ others.w.T + others.b > 0).to(x.dtype)
+    band, active = in_band(nodes, x, epsilon).to(x.dtype), (x @ others.w.T + others.b > 0).to(x.dtype)
     return (band.T @ active) / band.sum(0).clamp(min=1)[:, None]
 
 
-def _in_band(nodes: Nodes, x: Tensor, epsilon: float) -> Bool[Tensor, "N m"]:
+def in_band(nodes: Nodes, x: Tensor, epsilon: float) -> Bool[Tensor, "N m"]:
+    """Whether a point lies in I_j(ε), the band |w̃_jᵀx + b_j| ≤ ε of a regular node; no point does of a dead one."""
     u, c = regular(nodes)
     if x.shape[1] != u.shape[1]:
         raise UserError(f"points of {x.shape[1]} entries for nodes of {u.shape[1]} inputs")

@@ -42,10 +42,10 @@ def sgd(
         raise UserError(
             f"epochs={epochs}, steps={steps}, batch={batch}, lr={lr}: all must be positive (epochs may be 0)"
         )
-    if student.lanes != task.teacher.lanes or student.widths[0] != task.inputs.d:
+    if student.lanes != task.teacher.lanes or student.widths[0] != task.teacher.widths[0]:
         raise UserError(
             f"student of {student.lanes} lanes with {student.widths[0]} inputs for a task of {task.teacher.lanes} "
-            f"lanes with {task.inputs.d}: they must agree"
+            f"lanes with {task.teacher.widths[0]}: they must agree"
         )
     if student.widths[-1] != task.teacher.widths[-1]:
         raise UserError(f"student has {student.widths[-1]} outputs, the teacher {task.teacher.widths[-1]}")
