@@ -46,6 +46,8 @@ _DOOR = {
     "prune": "specialization.pruning",
     "gradient_rule": "specialization.theorems.gradient_rule",
     "spherical_push": "specialization.theorems.spherical_push",
+    "norm_ratio": "specialization.theorems.symmetry_breaking",
+    "negative_feedback": "specialization.theorems.negative_feedback",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",

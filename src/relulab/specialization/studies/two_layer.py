@@ -20,14 +20,14 @@ from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
 
-def _distinct(values: tuple) -> tuple:
+def distinct(values: tuple) -> tuple:
     if len(set(values)) < len(values):
         raise ValueError("each value may stand there once")
     return values
 
 
-Widths = Annotated[tuple[PositiveInt, ...], Len(min_length=1), AfterValidator(_distinct)]
-Polarities = Annotated[tuple[NonNegativeFloat, ...], Len(min_length=1), AfterValidator(_distinct)]
+Widths = Annotated[tuple[PositiveInt, ...], Len(min_length=1), AfterValidator(distinct)]
+Polarities = Annotated[tuple[NonNegativeFloat, ...], Len(min_length=1), AfterValidator(distinct)]
 Correlation = Annotated[float, Gt(0), Lt(1)]
 SMOKE = {
     "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
