@@ -62,6 +62,8 @@ _DOOR = {
     "teacher_aware_samples": "specialization.theorems.teacher_aware_samples",
     "noisy_recovery": "specialization.theorems.noisy_recovery",
     "spherical_push": "specialization.theorems.spherical_push",
+    "norm_ratio": "specialization.theorems.symmetry_breaking",
+    "negative_feedback": "specialization.theorems.negative_feedback",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",
