@@ -8,6 +8,7 @@ STUDIES = (
     "zero_gradient",
     "symmetry_breaking",
     "slow_escape",
+    "misalignment",
 )
 THEOREMS = (
     "gradient_rule",

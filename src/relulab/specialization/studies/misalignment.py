@@ -1,0 +1,180 @@
+"""S0 theorem 5 by numbers: how far teacher nodes are from their students, against the gradient that is left."""
+
+from typing import ClassVar
+
+import numpy as np
+import torch
+import xarray as xr
+from matplotlib.figure import Figure
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from relulab.data.inputs import Gaussian
+from relulab.data.task import Task
+from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.figure import legend, panels
+from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.nets.initial import small_normal
+from relulab.nets.mlp import MLP
+from relulab.specialization.alignment import alignment
+from relulab.specialization.nodes import lowest
+from relulab.specialization.teacher import teacher
+from relulab.train.probe import Probe, Reading
+from relulab.train.sgd import sgd
+
+FOUND = 0.5  # alignment error below which a node counts as approached
+LOOKS = 24
+CHUNK = 5000
+
+
+class Misalignment(Study):
+    """While a student trains, its gradient falls, and with it the distance of every teacher node from its student.
+
+    Theorem 5 of S0 bounds that distance by O((ε/|α_kj|)^{1−δ}), where ε bounds ‖g_1(x)‖∞ and α_kj = v_kᵀv*_j, for
+    infinitely many points: so SGD gets new points each epoch. ``gradient`` is the largest |g_1| over the held-out
+    points and all nodes, which is ε as far as points can tell; ``alpha`` is max_k |α_kj|.
+    """
+
+    name: ClassVar = "misalignment"
+    ids: ClassVar = ("S0.T5.sim",)
+    title: ClassVar = "Misalignment against the gradient bound"
+    source: ClassVar = "S0 theorem 5"
+    presets: ClassVar = {
+        "smoke": {"d": 6, "m": 3, "over": 2, "n_train": 500, "n_held_out": 500, "seeds": 2, "epochs": 3, "steps": 200},
+        "quick": {"seeds": 8, "epochs": 100},
+    }
+
+    d: PositiveInt = 10
+    """input dimension"""
+    C: PositiveInt = 5
+    """outputs"""
+    m: PositiveInt = 5
+    """hidden nodes of the teacher"""
+    over: PositiveInt = 5
+    """student width, in teacher widths"""
+    polarity: NonNegativeFloat = 1
+    """p: strengths fall as 1/j^p"""
+    seeds: PositiveInt = 32
+    """students"""
+    epochs: PositiveInt = 400
+    """epochs of training, on new points each"""
+    steps: PositiveInt = 1000
+    """SGD steps an epoch"""
+    batch: PositiveInt = 16
+    """points a step"""
+    lr: PositiveFloat = 0.01
+    """learning rate"""
+    n_train: PositiveInt = 10_000
+    """points an epoch"""
+    n_held_out: PositiveInt = 20_000
+    """points on which the gradient is looked at"""
+    sigma: PositiveFloat = 1.5
+    """standard deviation of the inputs"""
+
+    def units(self) -> list[Unit]:
+        n = self.over * self.m
+        found = []
+        for seeds in blocks(self.seeds, 4):
+            steps = len(seeds) * self.epochs * self.steps
+            flops = steps * 2.0 * self.batch * n * (2 * self.d + 3 * self.C)
+            found.append(Unit(f"seeds{seeds[0]}-{seeds[-1]}", {"seeds": seeds}, steps, flops))
+        return found
+
+    @property
+    def looks(self) -> list[int]:
+        """Epochs after which students are looked at, evenly on a logarithmic scale."""
+        return sorted({round(e) for e in np.geomspace(1, self.epochs, LOOKS)})
+
+    def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
+        seeds = unit.values["seeds"]
+        star = teacher((self.d, self.m, self.C), seeds=seeds, polarity=self.polarity, root=self.root)
+        task = Task(
+            star, Gaussian(self.d, self.sigma), seeds=seeds, n_train=self.n_train, n_held_out=self.n_held_out,
+            fresh=True, root=self.root, dtype=torch.float64,
+        )  # fmt: skip
+        student = small_normal((self.d, self.over * self.m, self.C), seeds, root=self.root, dtype=torch.float64)
+        points = task.held_out()
+
+        def look(net: MLP) -> Reading:
+            read = [_look(star.lane(i), net.lane(i), *points.of_lane(i)) for i in range(len(seeds))]
+            dims = {"gradient": ("seed",), "epsilon": ("seed", "node"), "alpha": ("seed", "node")}
+            return {
+                name: (dims[name], torch.stack(part)) for name, part in zip(dims, zip(*read, strict=True), strict=True)
+            }
+
+        data = sgd(
+            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick,
+            probes=[Probe(self.looks, look)],
+        )  # fmt: skip
+        data["strength"] = (("seed", "node"), star.W[1].data.norm(dim=-1).numpy())
+        return data.assign_coords(seed=list(seeds), node=range(1, self.m + 1))
+
+    def figures(self, result: xr.Dataset) -> dict[str, Figure]:
+        figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
+        place = result.strength.copy(data=result.strength.values.argsort(-1).argsort(-1))  # 0 the weakest
+        for ax, level, label in (
+            (axes[0, 0], result.gradient + 0 * result.alpha, "gradient bound ε"),
+            (axes[0, 1], result.gradient / result.alpha, "ε / max_k |α_kj|"),
+        ):
+            for p in reversed(range(self.m)):
+                x, y = (a.where(place == p).values.ravel() for a in (level, result.epsilon))
+                which = {self.m - 1: "strongest node", 0: "weakest node"}.get(p)
+                ax.plot(x, y, ".", label=which, color=_shade(p / max(self.m - 1, 1)), ms=3, alpha=0.6)
+            ends = np.nanquantile(level.values, [0.02, 0.98])
+            through = np.exp(float((np.log(result.epsilon) - np.log(level)).mean()))
+            ax.plot(ends, ends * through, "--", color="#555555", label="slope 1")
+            ax.set(xscale="log", yscale="log", xlabel=label)
+        axes[0, 0].set_ylabel("alignment error of a teacher node")
+        legend(figure, axes[0, 0])
+        return {"misalignment": figure}
+
+    def claims(self, result: xr.Dataset) -> list[Claim]:
+        worst = result.epsilon.max("node", skipna=False)
+        slopes = [_slope(result.gradient.sel(seed=s).values, worst.sel(seed=s).values) for s in result.seed]
+        epsilon = result.epsilon.transpose("seed", "epoch", "node").values
+        order = rank_correlation(np.broadcast_to(result.strength.values[:, None], epsilon.shape), epsilon)
+        return [
+            claim(
+                "S0.T5.slope",
+                "Misalignment falls with the gradient bound: slope of log ε_j of the worst node on log ε over "
+                "training, once all nodes are approached; 1 − δ in the theorem",
+                slopes,
+                ">",
+                0,
+                note=f"Approached is an alignment error below {FOUND:g}.",
+            ),
+            claim(
+                "S0.T5.weak",
+                "At the same gradient weak nodes are farther from their students than strong ones: rank correlation of "
+                "strength and misalignment over nodes, mean over training",
+                order.mean(1),
+                "<",
+                0,
+                within=(-1, 1),
+            ),
+        ]
+
+
+def _shade(strength: float) -> tuple[float, float, float]:
+    """From the colour of weak nodes (0) to that of strong ones (1)."""
+    weak, strong = np.array([0.93, 0.68, 0.29]), np.array([0.19, 0.39, 0.56])
+    return tuple(weak + strength * (strong - weak))
+
+
+@torch.no_grad()
+def _look(star: MLP, net: MLP, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """‖g_1‖∞ over the points; of every teacher node the alignment error of the nearest student and max_k |α_kj|."""
+    v, largest = net.W[1].data[0], []
+    for part, its in zip(x.split(CHUNK), y.split(CHUNK), strict=True):
+        f, out = (t[0] for t in net.layers(part))
+        largest.append((((its - out) @ v.T) * (f > 0)).abs().max())
+    epsilon = alignment(lowest(star), lowest(net), either_side=True).amin(1)
+    return torch.stack(largest).max(), epsilon, (star.W[1].data[0] @ v.T).abs().amax(1)
+
+
+def _slope(gradient: np.ndarray, epsilon: np.ndarray) -> float:
+    """Least-squares slope of log ε_j on log ε where the node is approached; NaN from fewer than three looks."""
+    use = (epsilon < FOUND) & (gradient > 0)
+    return float(np.polyfit(np.log(gradient[use]), np.log(epsilon[use]), 1)[0]) if use.sum() > 2 else np.nan
+
+
+STUDY = Misalignment
