@@ -108,6 +108,7 @@ def lines(one: xr.Dataset) -> Animation:
     ticks = [0, *(10**k for k in range(1, 9) if steps[1] < 10**k <= steps[-1])]
     axes["loss"].set_xticks(ticks, ["0", *(f"$10^{len(str(t)) - 1}$" for t in ticks[1:])])
     axes["loss"].set(yscale="log", xlabel="SGD steps", ylabel="loss")
+    axes["loss"].minorticks_off()
     title = axes["plane"].set_title("")
 
     def draw(i: int) -> None:
