@@ -36,3 +36,13 @@ def small_runs(tmp_path_factory) -> Path:
     (root / "checks").mkdir()
     (root / "checks" / "SS.L1.json").write_text(json.dumps(theorem.demonstrate() | about), encoding="utf-8")
     return root
+
+
+@pytest.fixture(scope="session")
+def moving_runs(tmp_path_factory) -> Path:
+    """A folder with a small run of a study that has an animation; copy it before changing it."""
+    from relulab import find_study, run_study
+
+    root = tmp_path_factory.mktemp("moving-runs")
+    run_study(find_study("SS.F3").configured("smoke", {"steps": 10}), preset="smoke", runs=root)
+    return root

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from relulab.errors import UserError
+from relulab.lab.animation import animated
 from relulab.lab.catalogue import find_study
 from relulab.lab.engines import Engine
 from relulab.lab.engines.local import Local
 from relulab.lab.environment import environment
 from relulab.lab.figure import FORMATS, drawn, house_style
 from relulab.lab.meter import Meter, Progress
-from relulab.lab.store import SCHEMA, Run, encode, read_json, write_bytes, write_checked, write_json
+from relulab.lab.store import MOVING, SCHEMA, Run, encode, read_json, write_bytes, write_checked, write_json
 from relulab.lab.study import Study, Unit
 from relulab.lab.troubles import troubles_of
 
@@ -54,7 +55,8 @@ def run_study(
 
     ``study`` is a configured study, or a name or id, which stands for the preset, ``quick`` if none is given. The run
     is named after ``preset``, or the preset that the study differs least from. ``engine`` is ``Local()`` unless told:
-    a process a core. With ``redraw`` the figures and claims of a finished run are made again from its stored units.
+    a process a core. With ``redraw`` the figures, animations and claims of a finished run are made again from its
+    stored units.
     """
     if isinstance(study, str):
         preset = preset or "quick"
@@ -146,11 +148,15 @@ def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     result = run.joined(units)
     write_checked(run.path / "result.nc", encode(result))
     with house_style():
-        figures = study.figures(result)
-    write_json(run.path / "figures.json", list(figures))  # in the order that the study shows them
+        figures, animations = study.figures(result), study.animations(result)
+    moving = [{"animation": name, "words": animation.words} for name, animation in animations.items()]
+    write_json(run.path / "figures.json", [*figures, *moving])  # in the order that the study shows them
     for name, figure in figures.items():
         for ending in FORMATS:
             write_bytes(run.path / "figures" / f"{name}.{ending}", drawn(figure, ending))
+    for name, animation in animations.items():
+        for ending, content in animated(animation)._asdict().items():
+            write_bytes(run.path / "figures" / f"{name}.{MOVING[ending]}", content)
     write_json(run.path / "claims.json", [claim.to_dict() for claim in study.claims(result)])
 
 

@@ -22,6 +22,9 @@ from relulab.lab.study import Study, Unit
 SCHEMA = 1
 """Counts changes of the layout of a run's folder; a run says in config.json which one it has."""
 
+MOVING = {"gif": "gif", "still": "still.png"}
+"""The files of an animation by their endings: what moves, and its last frame for those who prefer that nothing does."""
+
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
@@ -90,6 +93,13 @@ def _file_name(kind: str, name: str) -> str:
     if not re.fullmatch(r"[^\W_][\w.×+-]*", name):
         raise UserError(f"{kind} {name!r}: letters, digits and . _ - + make a name that can also be a folder's")
     return name
+
+
+def _files(entry: Any) -> list[str]:
+    """The files without which a figure, listed by its name, or an animation, by a form, counts as lost."""
+    if isinstance(entry, dict):
+        return [f"{entry['animation']}.{ending}" for ending in MOVING.values()]
+    return [f"{entry}.svg"]
 
 
 def runs_in(root: Path) -> list["Run"]:
@@ -219,8 +229,8 @@ class Run:
         """Whether the run ended well and what it concluded can be read; if not, the same command concludes anew."""
         try:
             *_, figures = (read_json(self.path / f"{name}.json") for name in ("config", "env", "claims", "figures"))
-            drawn = all((self.path / "figures" / f"{name}.svg").is_file() for name in figures)
-        except (OSError, ValueError, TypeError):
+            drawn = all((self.path / "figures" / file).is_file() for entry in figures for file in _files(entry))
+        except (OSError, ValueError, TypeError, KeyError):
             return False
         return self.status.get("state") == "finished" and drawn and intact(self.path / "result.nc")
 

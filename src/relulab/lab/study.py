@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from relulab.lab.animation import Animation
+
 Tick = Callable[[int], None]
 
 
@@ -32,7 +34,7 @@ class Unit:
 
 
 class Study(BaseModel):
-    """Subclasses add fields (the set-up, the paper's values as defaults) and the four methods.
+    """Subclasses add fields (the set-up, the paper's values as defaults) and the four methods; animations if they like.
 
     ``presets`` change sizes only; "paper" is the defaults. ``version`` counts changes of what a unit computes: it is
     part of a run's name, so results of older code are not mistaken for new ones.
@@ -62,6 +64,10 @@ class Study(BaseModel):
 
     @abstractmethod
     def claims(self, result: xr.Dataset) -> list[Claim]: ...
+
+    def animations(self, result: xr.Dataset) -> dict[str, Animation]:
+        """Figures that move, by name; none unless a study has some."""
+        return {}
 
     @property
     def hash(self) -> str:

@@ -1,6 +1,7 @@
 """Specialisation: when students of a ReLU teacher come to match its nodes one by one (LM, SS, S0)."""
 
 STUDIES = (
+    "plane",
     "fan_out_correlation",
     "recovery",
     "recovery_order",

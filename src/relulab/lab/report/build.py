@@ -9,11 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from relulab.errors import UserError
 from relulab.lab.papers import PAPERS, Paper, paper_of
-from relulab.lab.report.figures import FORMATS, export_figures
+from relulab.lab.report.figures import FORMATS, export_animations, export_figures
 from relulab.lab.report.files import Unreadable
 from relulab.lab.report.run import Checked, FinishedRun, read_check, read_run
 from relulab.lab.report.tables import export_data
-from relulab.lab.store import atomic
+from relulab.lab.store import MOVING, atomic
 from relulab.lab.words import VERDICTS, number, size, span, value
 
 ORDER = ("paper", "quick", "smoke")
@@ -30,8 +30,10 @@ def build(runs: Path, out: Path) -> Path:
     def run_page(path: Path) -> FinishedRun:
         run = read_run(path)
         figures = export_figures(path, run.figures, out / "figures" / run.folder)
+        animations = export_animations(path, run.animations, out / "figures" / run.folder)
         data = export_data(path, run.status.units, out / "data" / run.folder)
-        _write(out / run.page, pages.get_template("run.html").render(run=run, figures=figures, data=data, root="../"))
+        page = pages.get_template("run.html")
+        _write(out / run.page, page.render(run=run, figures=figures, animations=animations, data=data, root="../"))
         return run
 
     def theorem_page(path: Path) -> Checked:
@@ -54,7 +56,7 @@ def _pages() -> Environment:
         loader=PackageLoader("relulab.lab.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     pages.filters |= {"number": number, "size": size, "span": span, "value": value}
-    pages.globals |= {"verdicts": VERDICTS, "papers": PAPERS, "formats": FORMATS}
+    pages.globals |= {"verdicts": VERDICTS, "papers": PAPERS, "formats": FORMATS, "moving": MOVING}
     return pages
 
 

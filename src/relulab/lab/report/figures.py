@@ -1,14 +1,16 @@
-"""A run's figures in the report: copied in every format, and described by the words that are drawn in them."""
+"""A run's figures and animations in the report: copied in every format, with words for those who cannot see them."""
 
 import re
 import shutil
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
-from relulab.lab.report.files import Unreadable
+from relulab.lab.report.files import Animation, Unreadable
+from relulab.lab.store import MOVING
 
 FORMATS = ("svg", "png", "pdf")
 LONGEST = 300  # letters of a description
@@ -20,15 +22,47 @@ class Drawn:
     words: str
 
 
+@dataclass(frozen=True)
+class Moving:
+    name: str
+    words: str
+    width: int
+    height: int
+    bytes: int
+
+
 def export_figures(run: Path, names: Sequence[str], target: Path) -> list[Drawn]:
     """Copies the named figures of a run into the folder ``target``."""
+    _copy(run, [f"{name}.{ending}" for name in names for ending in FORMATS], target)
+    return [Drawn(name, words_in((target / f"{name}.svg").read_text("utf-8", "replace"))) for name in names]
+
+
+def export_animations(run: Path, animations: Sequence[Animation], target: Path) -> list[Moving]:
+    """Copies the animations of a run, with their stills, into the folder ``target``."""
+    _copy(run, [f"{a.animation}.{ending}" for a in animations for ending in MOVING.values()], target)
+    return [
+        Moving(a.animation, a.words, *_size(path), path.stat().st_size)
+        for a in animations
+        for path in (target / f"{a.animation}.{MOVING['gif']}",)
+    ]
+
+
+def _copy(run: Path, files: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     try:
-        for file in (f"{name}.{ending}" for name in names for ending in FORMATS):
+        for file in files:
             shutil.copyfile(run / "figures" / file, target / file)
     except OSError as error:
         raise Unreadable(f"figures/{file}: {error.strerror}") from None
-    return [Drawn(name, words_in((target / f"{name}.svg").read_text("utf-8", "replace"))) for name in names]
+
+
+def _size(gif: Path) -> tuple[int, int]:
+    """Width and height as the file's head has them: with these a page keeps the room of what it loads late."""
+    with gif.open("rb") as file:
+        head = file.read(10)
+    if len(head) < 10 or not head.startswith(b"GIF8"):
+        raise Unreadable(f"figures/{gif.name} is no GIF")
+    return struct.unpack("<HH", head[6:])
 
 
 def words_in(svg: str) -> str:

@@ -98,6 +98,11 @@ class Theorem(Form):
     demonstrations: list[Demonstration]
 
 
+class Animation(Form):
+    animation: Name
+    words: str
+
+
 def _once(rows: list[Claim]) -> list[Claim]:
     if len({row.id for row in rows}) < len(rows):
         raise ValueError("an id stands there twice")
@@ -105,6 +110,7 @@ def _once(rows: list[Claim]) -> list[Claim]:
 
 
 Claims = Annotated[list[Claim], AfterValidator(_once)]
+Figures = list[Name | Animation]
 
 
 def read(path: Path, form: Any) -> Any:

@@ -21,7 +21,15 @@ class FinishedRun:
     status: files.Status
     machine: files.Machine
     claims: list[files.Claim]
-    figures: list[str]
+    drawn: list[str | files.Animation]
+
+    @property
+    def figures(self) -> list[str]:
+        return [entry for entry in self.drawn if isinstance(entry, str)]
+
+    @property
+    def animations(self) -> list[files.Animation]:
+        return [entry for entry in self.drawn if not isinstance(entry, str)]
 
     @property
     def folder(self) -> str:
@@ -66,7 +74,7 @@ def read_run(path: Path) -> FinishedRun:
     if status.state != "finished":
         raise Unreadable("unfinished")
     machine, claims = files.read(path / "env.json", files.Machine), files.read(path / "claims.json", files.Claims)
-    return FinishedRun(path, about, status, machine, claims, files.read(path / "figures.json", list[files.Name]))
+    return FinishedRun(path, about, status, machine, claims, files.read(path / "figures.json", files.Figures))
 
 
 @dataclass(frozen=True)
