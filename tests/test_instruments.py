@@ -21,6 +21,12 @@ def rho(dtype):
     return relulab.correlation(*activations(dtype))
 
 
+def looks(dtype):
+    """Correlations at five looks."""
+    generator = torch.Generator().manual_seed(7)
+    return torch.rand(LANES, 5, M, N_STUDENTS, generator=generator, dtype=torch.float64).to(dtype)
+
+
 def net(dtype):
     return torch_default((5, N_STUDENTS, 3), seeds=range(LANES), dtype=dtype)
 
@@ -63,6 +69,9 @@ CASES = {
     ),
     "band_counts": (lambda t: (alone(t), points(t), 0.5), ((-2, -1), None, None)),
     "kappa": (lambda t: (alone(t, M), alone(t), points(t), 0.5), (None, (-2, -1), None, None)),
+    "recovered_at": (lambda t: (looks(t), 0.5), (-1, None)),
+    "focus": (lambda t: (looks(t), 0.3), (-1, None)),
+    "focus_shifts": (lambda t: (looks(t), 0.3), (-1, None)),
     "tau": (lambda t: (alone(t), points(t), 0.1, 1.0), ((-2, -1), None, None, None)),
     "eta": (lambda t: (points(t), 0.1), ()),
     "mu": (lambda t: (points(t),), ()),
@@ -73,6 +82,7 @@ PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
     "modulation": [(-2,), (-2, -1)], "alignment": [(-1,)], "observers": [(-1,)],
     "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
+    "recovered_at": [()], "focus": [(-1,)], "focus_shifts": [(-1,)],
 }  # fmt: skip
 
 

@@ -24,4 +24,4 @@ THEOREMS = (
     "symmetry_breaking",
     "negative_feedback",
 )
-INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down", "alignment", "observers", "scatter")
+INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down", "alignment", "observers", "scatter", "history")

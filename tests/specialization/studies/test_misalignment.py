@@ -60,7 +60,7 @@ def test_a_look_by_loops():
     assert float(gradient) == pytest.approx(slow)
     for j in range(3):
         assert float(alpha[j]) == pytest.approx(max(abs(float(v[k] @ v_star[j])) for k in range(5)))
-    assert epsilon.shape == (3,) and 0 < float(epsilon.min())
+    assert epsilon.shape == (3,) and float(epsilon.min()) > 0
 
 
 def test_a_unit_and_its_figure():

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.cli import keep, look, measure, prune, work
+from relulab.lab.cli import keep, look, measure, prune, strength, work
 
 app = typer.Typer(
     name="relulab",
@@ -44,6 +44,7 @@ for verb in (
     look.env,
 ):
     app.command(verb.__name__.rstrip("_"))(verb)
+measure.app.command()(strength.strength)
 app.add_typer(measure.app, name="measure")
 
 

@@ -46,7 +46,7 @@ def correlation(
         document["out"] = str(out)
     if json_:
         return print_json(document)
-    from relulab.lab.cli.tables import print_matches
+    from relulab.lab.cli.measured import print_matches
 
     print_matches(document)
 
@@ -85,7 +85,7 @@ def print_finding(document: dict, json_: bool) -> None:
     if json_:
         print_json(document)
     else:
-        from relulab.lab.cli.tables import print_finding
+        from relulab.lab.cli.measured import print_finding
 
         print_finding(document)
     raise typer.Exit(0 if document["verdict"] == "HOLDS" else 1)

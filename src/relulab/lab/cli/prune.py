@@ -51,6 +51,6 @@ def prune(
         write_bytes(figure, drawn(picture(found), figure.suffix[1:]))
     if json_:
         return print_json(document)
-    from relulab.lab.cli.tables import print_pruned
+    from relulab.lab.cli.measured import print_pruned
 
     print_pruned(document)

@@ -7,12 +7,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.papers import PAPERS, paper_of
-from relulab.lab.theorem import Verdict
 from relulab.lab.words import ago, number, size, span
 
 console = Console()
 errors = Console(stderr=True)
-SHOWN = 30  # units of a layer in a table
 COLOURS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
 
 
@@ -44,11 +42,11 @@ def print_check(document: dict) -> None:
         table.add_column(column)
     for d in document["demonstrations"]:
         table.add_row(escape(d["name"]), d["expected"], verdict(d["verdict"]))
-        _checks(table, d, "", "")
+        checks(table, d, "", "")
     console.print(table)
 
 
-def _checks(table: Table, document: dict, *rest: str) -> None:
+def checks(table: Table, document: dict, *rest: str) -> None:
     """A row for each condition and each part of the conclusion."""
     for part in ("conditions", "conclusion"):
         for c in document[part]:
@@ -56,64 +54,6 @@ def _checks(table: Table, document: dict, *rest: str) -> None:
             error = f" ± {number(c['error'])}" if c["error"] else ""
             line = f"  {sign} {c['says']}: {number(c['measured'])} {c['relation']} {number(c['bound'])}{error}"
             table.add_row(f"[dim]{escape(line)}[/]", *rest)
-
-
-def print_finding(document: dict) -> None:
-    """What a theorem says of a user's networks."""
-    console.print(f"{verdict(document['verdict'])}  {Verdict[document['verdict']].value}")
-    table = Table(box=None, show_header=False, pad_edge=False)
-    _checks(table, document)
-    console.print(table)
-    for row in document.get("gradients", []):
-        console.print(
-            f"  layer {row['layer']}: |g| is {number(row['rms'])} in the mean square, {number(row['max'])} at most"
-        )
-
-
-def print_matches(document: dict) -> None:
-    for layer in document["layers"]:
-        console.print(
-            f"[bold]layer {escape(layer['layer'])}[/]: {layer['a']} units of A, {layer['b']} of B; ρ_mean "
-            f"{number(layer['rho_mean'])}; {layer['recovered']} followed above {document['threshold']:g}"
-        )
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for column in ("unit of A", "best of B", "ρ"):
-            table.add_column(column, justify="right")
-        for node in sorted(layer["nodes"], key=lambda node: -node["rho"])[:SHOWN]:
-            table.add_row(str(node["node"]), str(node["best"]), f"{node['rho']:.4f}")
-        console.print(table)
-        if len(layer["nodes"]) > SHOWN:
-            console.print(f"… and {len(layer['nodes']) - SHOWN} more: see --json or --out", style="dim")
-
-
-def print_pruned(document: dict) -> None:
-    aligned = "teacher" in document["groups"][0]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("kept", "Σ v‖w‖", *(("teacher node", "ε") if aligned else ())):
-        table.add_column(column, justify="right")
-    table.add_column("nodes of the group")
-    for row in document["groups"][:SHOWN]:
-        more = (str(row["teacher"]), number(row["epsilon"])) if aligned else ()
-        nodes = ", ".join(map(str, row["nodes"][:SHOWN])) + (" …" if len(row["nodes"]) > SHOWN else "")
-        table.add_row("✓" if row["kept"] else "", number(row["adds"]), *more, nodes)
-    console.print(table)
-    if len(document["groups"]) > SHOWN:
-        console.print(f"… and {len(document['groups']) - SHOWN} more groups: see --json", style="dim")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("kept nodes", "variance lost"):
-        table.add_column(column, justify="right")
-    for row in document["curve"]:
-        table.add_row(str(row["kept"]), number(row["lost"]))
-    console.print(table)
-    lost, largest, bound = (number(document[key]) for key in ("lost", "largest", "bound"))
-    console.print(
-        f"{document['nodes']} nodes in {len(document['groups'])} groups, {document['kept']} kept. Lost is {lost} of "
-        f"the output's variance; outputs on the data change by at most {largest}, within their box by at most {bound} "
-        "before a refit."
-    )
-    console.print(f"written to {document['out']}" if document["out"] else "not written: -o FILE.safetensors keeps it")
-    if document["figure"]:
-        console.print(f"the curve is in {document['figure']}")
 
 
 def print_runs(rows: list[dict]) -> None:

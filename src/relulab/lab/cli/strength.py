@@ -1,0 +1,48 @@
+"""The verb measure strength: what checkpoints of a student tell of its training."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relulab.lab.cli.look import Json, print_json
+from relulab.lab.cli.measure import Data, Network, Slope, points
+
+
+def strength(
+    teacher: Network,
+    checkpoints: Annotated[list[Path], typer.Argument(help="The student's checkpoints, in the order of training.")],
+    data: Data,
+    slope: Slope = None,
+    threshold: Annotated[float, typer.Option(help="Correlation from which a node counts as recovered.")] = 0.95,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Best correlations over the checkpoints: .png, .svg or .pdf.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Which teacher nodes are strong, when each was recovered and by which student, and how often students shifted."""
+    from relulab.errors import UserError
+    from relulab.nets.files import load
+    from relulab.specialization.history import focus_shifts, history, picture
+
+    if figure and (figure.suffix not in (".png", ".svg", ".pdf") or not figure.parent.is_dir()):
+        raise UserError(f"{figure}: a .png, .svg or .pdf file in a folder that is there")
+    nets = [load(path, slope=slope).double() for path in (teacher, *checkpoints)]
+    found = history(nets[0], nets[1:], points(data, *nets))
+    layers = [
+        {"layer": one.layer, "nodes": one.rows(threshold), "shifts": focus_shifts(one.rho).tolist()} for one in found
+    ]
+    document = {
+        "teacher": str(teacher), "checkpoints": [str(path) for path in checkpoints], "data": str(data),
+        "threshold": threshold, "layers": layers, "figure": str(figure) if figure else None,
+    }  # fmt: skip
+    if figure:
+        from relulab.lab.figure import drawn
+        from relulab.lab.store import write_bytes
+
+        write_bytes(figure, drawn(picture(found, document["checkpoints"]), figure.suffix[1:]))
+    if json_:
+        return print_json(document)
+    from relulab.lab.cli.measured import print_history
+
+    print_history(document)
