@@ -20,6 +20,7 @@ class Role(IntEnum):
     HELD_OUT = 4
     BATCHES = 5
     DEMONSTRATION = 6
+    CHANCE = 7
 
 
 def stream(root: int, role: Role, *index: int) -> np.random.Generator:

@@ -25,7 +25,7 @@ from relulab.nets.mlp import MLP
 
 MEMORY = 20  # losses of which a step must beat the worst
 STALL = 10  # steps in which the loss must fall tenfold
-KICK = 0.003  # relative size of the noise that ends a stall
+KICK = 0.001  # relative size of the noise that ends a stall
 GIVE_UP = 1e12  # damping beyond which no step helps
 
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
-from relulab import find_study
+from relulab import find_study, torch_default
+from relulab.specialization.studies.fan_out_correlation import _by_chance
 
 SEEDS, NOISE = 6, 1e-3
 
@@ -119,14 +121,26 @@ def fan_out_result(study, sign: int) -> xr.Dataset:
     fan_out = 10.0 ** (sign * np.arange(n) / n)
     mean = 0.9 - sign * 0.1 * p / over[:, None]
     shape = (SEEDS, len(over), 1, len(p))
-    dims = ("seed", "over", "epoch", "polarity")
+    dims, cut = ("seed", "over", "epoch", "polarity"), ("seed", "over", "polarity")
     data = {
         "specialised": ((*dims, "student"), np.broadcast_to(rho, (*shape, n))),
         "fan_out": ((*dims, "student"), np.broadcast_to(fan_out, (*shape, n)) * (1 + noise(*shape, n))),
         "rho_mean": (dims, mean[None, :, None] + noise(*shape)),
         "loss": (dims, np.ones(shape)),
+        "lost": ((*cut, "cut"), 0.1 ** (1 + sign) * (1 + noise(SEEDS, len(over), len(p), len(study.kept)))),
+        "lost_by_chance": ((*cut, "cut"), 0.1 * (1 + noise(SEEDS, len(over), len(p), len(study.kept)))),
     }
     return xr.Dataset(data, coords={"over": over, "polarity": p, "seed": range(SEEDS), "epoch": [study.epochs]})
+
+
+def test_nodes_kept_by_chance_are_fitted_anew():
+    net, x = torch_default((4, 6, 3), seeds=[0]), torch.randn(80, 4, dtype=torch.float64)
+    assert _by_chance(net, x, torch.arange(6)) < 1e-20
+    some, y = net.double().layers(x)[0][0].detach()[:, [1, 4]].numpy(), net(x)[0].detach().numpy()
+    features = np.column_stack([some, np.ones(80)])
+    left = y - features @ np.linalg.pinv(features) @ y
+    share = (left**2).sum() / ((y - y.mean(0)) ** 2).sum()
+    assert _by_chance(net, x, torch.tensor([1, 4])) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("sign, verdict", [(1, "HOLDS"), (-1, "REFUTED")])

@@ -1,18 +1,28 @@
 """SS figure 5 (S0 figure 3): fan-out of every student node against its best correlation with a teacher node."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
+import torch
 import xarray as xr
 from matplotlib.figure import Figure
 from pydantic import PositiveInt
+from torch import Tensor
 
+from relulab.data.task import Task
 from relulab.lab.claim import rank_correlation
-from relulab.lab.figure import panels
+from relulab.lab.figure import legend, panels
+from relulab.nets.mlp import MLP
+from relulab.seeds import Role, stream
 from relulab.specialization.correlation import rho_mean
 from relulab.specialization.observation import Observation
+from relulab.specialization.pruning import prune
 from relulab.specialization.studies.two_layer import SMOKE, Correlation, Statement, TwoLayer
 from relulab.train.probe import Reading
+
+PRUNED_ON = 5000  # held-out points on which students are pruned
+NEAR = 0.05  # alignment up to which nodes are merged first
 
 
 class FanOutCorrelation(TwoLayer):
@@ -27,6 +37,7 @@ class FanOutCorrelation(TwoLayer):
     title: ClassVar = "Fan-out against specialisation"
     source: ClassVar = "SS figure 5; S0 figure 3"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
+    version: ClassVar = 2  # the widest students are pruned as well
 
     m: PositiveInt = 10
     """hidden nodes of the teacher"""
@@ -44,7 +55,51 @@ class FanOutCorrelation(TwoLayer):
             "loss": (("lane",), seen.loss),
         }
 
+    @property
+    def kept(self) -> list[int]:
+        """Numbers of nodes that the widest students are cut down to: teacher's width, a fifth more, two and five."""
+        return [math.ceil(share * self.m) for share in (1, 1.2, 2, 5) if share <= max(self.over)]
+
+    def after(self, student: MLP, task: Task, over: int) -> Reading:
+        """Share of the held-out variance lost in the widest students, cut without their teacher and by chance."""
+        if over < max(self.over):
+            return {}
+        points, found = task.held_out(), []
+        for i, seed in enumerate(task.seeds):
+            x, net = points.of_lane(i)[0][:PRUNED_ON].double(), student.lane(i)
+            if not all(p.isfinite().all() for p in net.parameters()):  # it diverged
+                found.append([[math.nan] * len(self.kept)] * 2)
+                continue
+            chance = torch.from_numpy(stream(self.root, Role.CHANCE, seed).permutation(net.widths[1]))
+            cut = [prune(net, x, epsilon=NEAR, keep=n, refit=True).lost for n in self.kept]
+            found.append([cut, [_by_chance(net, x, chance[:n]) for n in self.kept]])
+        lost = torch.tensor(found, dtype=torch.float64)
+        return {"lost": (("lane", "cut"), lost[:, 0]), "lost_by_chance": (("lane", "cut"), lost[:, 1])}
+
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
+        return {"fan-out": self._fan_out(result), "pruning": self._pruning(result)}
+
+    def _pruning(self, result: xr.Dataset) -> Figure:
+        here = result.sel(over=max(self.over))
+        figure, axes = panels(1, len(self.polarity), sharey=True)
+        for ax, p in zip(axes[0], self.polarity, strict=True):
+            for name, label, colour in (
+                ("lost", "by what they add", "#30638e"),
+                ("lost_by_chance", "by chance", "#d1495b"),
+            ):
+                lost = here[name].sel(polarity=p)
+                for seed in lost.seed:
+                    ax.plot(self.kept, lost.sel(seed=seed), color=colour, alpha=0.3, lw=0.7)
+                ax.plot(self.kept, lost.median("seed"), ".-", color=colour, label=label)
+            ax.set(title=f"p = {p:g}", xlabel="nodes kept", xscale="log", yscale="log", xticks=self.kept)
+            ax.set_xticklabels(self.kept)
+            ax.tick_params("x", which="minor", bottom=False, labelbottom=False)
+        axes[0, 0].set_ylabel("share of the variance lost")
+        figure.suptitle(f"{max(self.over)}× students cut down, top weights refit; median over seeds", fontsize=9)
+        legend(figure, axes[0, 0])
+        return figure
+
+    def _fan_out(self, result: xr.Dataset) -> Figure:
         last = result.sel(epoch=self.epochs)
         figure, axes = panels(len(self.polarity), len(self.over), width=2.2, height=1.6, sharex=True, sharey=True)
         for row, p in zip(axes, self.polarity, strict=True):
@@ -57,7 +112,7 @@ class FanOutCorrelation(TwoLayer):
             row[0].set_ylabel("fan-out ‖v_k‖")
         for ax in axes[-1]:
             ax.set_xlabel("best correlation with a teacher")
-        return {"fan-out": figure}
+        return figure
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
         last = result.sel(epoch=self.epochs)
@@ -109,6 +164,7 @@ class FanOutCorrelation(TwoLayer):
                 "<",
                 within=(-1, 1),
             ),
+            self._prunable(result),
             Statement(
                 "SS.F5.width-helps",
                 "Polarity hurts narrow students most: fall of ρ_mean from the smallest to the largest p at "
@@ -116,6 +172,29 @@ class FanOutCorrelation(TwoLayer):
                 (drop.sel(over=low) - drop.sel(over=high)).values,
             ),
         ]
+
+    def _prunable(self, result: xr.Dataset) -> Statement:
+        wide, at = max(self.over), min(range(len(self.kept)), key=lambda i: abs(self.kept[i] - 2 * self.m))
+        here = result.sel(over=wide).isel(cut=at)
+        gap = (np.log10(here.lost) - np.log10(here.lost_by_chance)).mean("polarity", skipna=False)
+        lost = ", ".join(f"{float(here.lost.sel(polarity=p).median()):.1e} at p = {p:g}" for p in self.polarity)
+        return Statement(
+            "SS.F5.prunable",
+            f"Students that add little can go: log₁₀ share of the held-out variance lost when {wide}× students are cut "
+            f"to {self.kept[at]} nodes by what they add, top weights refit, less the same by chance",
+            gap.where(wide > 1).values,
+            "<",
+            note=f"No teacher is used. Lost is {lost} (medians).",
+        )
+
+
+def _by_chance(net: MLP, x: Tensor, nodes: Tensor) -> float:
+    """The share of the output's variance that these nodes, with top weights refit, do not explain."""
+    with torch.no_grad():
+        f, y = (t[0] for t in MLP.of(net.module()).double().layers(x))
+    features = torch.nn.functional.pad(f[:, nodes], (0, 1), value=1.0)
+    left = y - features @ torch.linalg.lstsq(features, y, driver="gelsd").solution
+    return float(left.square().sum() / (y - y.mean(0)).square().sum())
 
 
 def _rank_of_present(a: np.ndarray, b: np.ndarray) -> np.ndarray:

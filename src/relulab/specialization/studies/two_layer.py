@@ -14,6 +14,7 @@ from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim
 from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.initial import small_normal
+from relulab.nets.mlp import MLP
 from relulab.specialization.observation import Observation, Observer
 from relulab.specialization.teacher import teacher
 from relulab.train.probe import Probe, Reading
@@ -141,6 +142,8 @@ class TwoLayer(Study):
             student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick,
             probes=[Probe(self.looks(), lambda net: self.read(look(net)))],
         )  # fmt: skip
+        for name, (dims, values) in self.after(student, task, over).items():
+            data[name] = (dims, values.numpy())
         data["strength"] = (("lane", "node"), task.teacher.W[1].data.norm(dim=-1).numpy())
         data = data.assign_coords(
             {dim: range(1, n + 1) for dim, n in data.sizes.items() if dim not in ("epoch", "lane")}
@@ -171,6 +174,10 @@ class TwoLayer(Study):
         return xr.apply_ufunc(
             rankdata, -result.strength, input_core_dims=node, output_core_dims=node, kwargs={"axis": -1}
         )
+
+    def after(self, student: MLP, task: Task, over: int) -> Reading:
+        """What is measured of the trained students alone, lane by lane."""
+        return {}
 
     @abstractmethod
     def looks(self) -> tuple[int, ...]:
