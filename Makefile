@@ -14,7 +14,7 @@ setup: .venv/ready
 	touch $@
 
 reproduce: setup
-	$(BIN)/relulab reproduce
+	$(BIN)/relulab reproduce || [ $$? -eq 1 ]  # 1: a claim was refuted, which is for the report to say
 
 test: setup
 	$(BIN)/ruff check --quiet src tests benchmarks docs/build.py
@@ -27,6 +27,7 @@ docs: setup
 benchmark: setup
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/pruning.py
 
 clean:
 	rm -rf .venv report site

@@ -42,6 +42,7 @@ _DOOR = {
     "Nodes": "specialization.nodes",
     "lowest": "specialization.nodes",
     "regular": "specialization.nodes",
+    "regularised": "specialization.nodes",
     "alignment": "specialization.alignment",
     "observers": "specialization.observers",
     "band_counts": "specialization.observers",

@@ -297,3 +297,30 @@ def test_prune_writes_a_smaller_network_and_says_what_it_lost(here, tmp_path):
     for wrong in (("-o", "small.pt"), ("-o", "nowhere/small.safetensors"), ("--keep", "0"), ("--figure", "curve.gif")):
         code, out, err = here(*words[:4], *wrong)
         assert code == 2 and err.count("\n") == 1 and not out
+
+
+def test_alignment_says_who_lies_on_whom_and_who_sees_it(here, tmp_path):
+    star = torch_default((4, 3, 2), seeds=[0])
+    twice = MLP((4, 6, 2))
+    twice.W[0].data[:], twice.b[0].data[:] = star.W[0].data.repeat(1, 1, 2), star.b[0].data.repeat(1, 1, 2)
+    twice.W[1].data[:] = star.W[1].data.repeat(1, 2, 1) / 2
+    twice.b[1].data[:] = star.b[1].data
+    save(star, tmp_path / "star.safetensors")
+    save(twice, tmp_path / "twice.safetensors")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(60, 4)))
+    words = ("measure", "alignment", "star.safetensors", "twice.safetensors", "--data", "x.npy")
+    code, out, err = here(*words, "--json")
+    document = json.loads(out)
+    assert code == 0 and not err and document["gradient"] < 1e-6
+    assert all(row["epsilon"] < 1e-6 and row["student"] % 3 == row["node"] for row in document["nodes"])
+    code, out, _ = here(*words)
+    assert code == 0 and "observers" in out and "largest |g_1|" in out
+    np.save(tmp_path / "few.npy", np.zeros((3, 4)))
+    one_line(here(*words[:4], "--data", "few.npy"), "at least d + 1")
+    code, out, _ = here("check", "SS.T1", "--teacher", "star.safetensors", "--student", "twice.safetensors",
+                        "--data", "x.npy", "--set", "box=true")  # fmt: skip
+    assert code == 0 and "HOLDS" in out
+    files = ("--teacher", "star.safetensors", "--student", "twice.safetensors", "--data", "x.npy")
+    one_line(here("check", "SS.T1", *files, "--set", "boxes=true"), "did you mean 'box'")
+    one_line(here("check", "SS.T3", *files, "--set", "epsilon=small"), "epsilon = 'small'")
+    one_line(here("check", "SS.L1", *files, "--set", "epsilon=1"), "it has none")

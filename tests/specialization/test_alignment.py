@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import relulab as rl
 from relulab import Nodes, alignment, regular
 
 
@@ -52,3 +53,40 @@ def test_the_other_side_and_no_side_are_not_aligned():
     found = alignment(Nodes(w, b), Nodes(-w, -b))
     assert float(found[0, 0]) == 1 and found[1].isinf().all() and found[:, 1].isinf().all()
     assert regular(Nodes(w, b)).w[1].tolist() == [0, 0] and float(regular(Nodes(w, b)).b[1]) == 0
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.2])
+def test_a_regularised_network_is_the_same_function(slope):
+    net = rl.torch_default((4, 6, 5, 2), seeds=[0, 1], slope=slope, dtype=torch.float64)
+    net.W[0].data[0, :, 2] = 0  # a node without weights
+    same = rl.regularised(net)
+    x = torch.randn(50, 4, dtype=torch.float64)
+    torch.testing.assert_close(same(x), net(x))
+    norms = same.W[0].data.norm(dim=1)
+    assert float(norms[0, 2]) == 0 and float((norms[norms > 0] - 1).abs().max()) < 1e-14
+    assert float((same.W[1].data.norm(dim=1) - 1).abs().max()) < 1e-14
+    assert rl.regularised(net.module()).widths == net.widths
+
+
+def test_a_pair_node_by_node():
+    from relulab.specialization.pair_report import pair_rows
+    from relulab.specialization.theorems.student_specialization import exact_pair
+
+    star, net = exact_pair(flipped=True)
+    x = rl.Box.around(3).draw(500, torch.Generator().manual_seed(0))
+    found = pair_rows(star, net, x, band=0.2)
+    rows = {row["node"]: row for row in found["nodes"]}
+    assert [row["strength"] for row in found["nodes"]] == sorted((r["strength"] for r in rows.values()), reverse=True)
+    assert found["gradient"] < 1e-12 and all(row["epsilon"] < 1e-12 for row in rows.values())
+    assert not rows[0]["same_side"] and all(rows[j]["same_side"] for j in (1, 2, 3))
+    nodes, mine, box = rl.lowest(star), rl.lowest(net), rl.Box.of(x)
+    for j, row in rows.items():
+        sees = rl.observers(rl.Nodes(nodes.w[j : j + 1], nodes.b[j : j + 1]), mine, *box)[0]
+        assert row["observers"] == int(sees.sum())
+        near = (x @ nodes.w[j] + nodes.b[j]).abs() <= 0.2 * float(nodes.w[j].norm())
+        assert row["band"] == int(near.sum())
+        assert row["kappa"] == pytest.approx(float((x[near] @ mine.w.T + mine.b > 0).double().mean(0).max()))
+    with pytest.raises(rl.UserError, match="at least d"):
+        pair_rows(star, net, x[:3])
+    with pytest.raises(rl.UserError, match="above 0"):
+        pair_rows(star, net, x, band=0)

@@ -1,5 +1,6 @@
 """Nodes of a layer as hyperplanes: weights and biases, a node a row."""
 
+from copy import deepcopy
 from typing import NamedTuple
 
 import torch
@@ -27,6 +28,26 @@ def lowest(net: nn.Module, lane: int = 0) -> Nodes:
     if net.depth < 2:
         raise UserError("a network of one layer has no hidden nodes")
     return Nodes(net.W[0].data[lane].T.double(), net.b[0].data[lane, 0].double())
+
+
+def regularised(net: nn.Module) -> MLP:
+    """The same function with regular hidden nodes, ‖w̃‖ = 1: each norm moves into the weights above (SS definition 1).
+
+    A node without weights stays as it is.
+
+    >>> net = MLP((2, 1, 1))
+    >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[3.0], [4.0]]), torch.tensor([[2.0]])
+    >>> [p.data[0].tolist() for p in regularised(net).W]
+    [[[0.6000000238418579], [0.800000011920929]], [[10.0]]]
+    """
+    net = deepcopy(net if isinstance(net, MLP) else MLP.of(net))
+    for W, b, above in zip(net.W[:-1], net.b[:-1], net.W[1:], strict=True):
+        norm = W.data.norm(dim=-2, keepdim=True)
+        norm = norm.where(norm > 0, 1)
+        W.data /= norm
+        b.data /= norm
+        above.data *= norm.mT
+    return net
 
 
 def regular(nodes: Nodes) -> Nodes:

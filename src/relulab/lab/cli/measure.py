@@ -51,6 +51,28 @@ def correlation(
     print_matches(document)
 
 
+@app.command()
+def alignment(
+    teacher: Network,
+    student: Network,
+    data: Data,
+    band: Annotated[float, typer.Option(help="Distance from a boundary within which points are counted.")] = 0.1,
+    json_: Json = False,
+) -> None:
+    """Which student's hyperplane lies on which teacher node's, how closely, and who observes it: two layers."""
+    from relulab.nets.files import load
+    from relulab.specialization.pair_report import pair_rows
+
+    nets = [load(path) for path in (teacher, student)]
+    found = pair_rows(*nets, points(data, *nets), band)
+    document = {"teacher": str(teacher), "student": str(student), "data": str(data), **found}
+    if json_:
+        return print_json(document)
+    from relulab.lab.cli.measured import print_pair
+
+    print_pair(document)
+
+
 @app.command("gradient-rule")
 def gradient_rule(teacher: Network, student: Network, data: Data, slope: Slope = None, json_: Json = False) -> None:
     """The gradient of every layer by SS.L1 and by back-propagation: their gap, and how large the gradient is."""

@@ -40,6 +40,23 @@ def print_matches(document: dict) -> None:
             console.print(f"… and {len(layer['nodes']) - SHOWN} more: see --json or --out", style="dim")
 
 
+def print_pair(document: dict) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    names = ("teacher node", "strength", "student", "ε", "observers", "max |α|", f"within {document['width']:g}", "κ")
+    for column in names:
+        table.add_column(column, justify="right")
+    for row in document["nodes"][:SHOWN]:
+        table.add_row(
+            str(row["node"]), number(row["strength"]), str(row["student"]),
+            number(row["epsilon"]) + ("" if row["same_side"] else " (other side)"), str(row["observers"]),
+            number(row["alpha"]), str(row["band"]), number(row["kappa"]),
+        )  # fmt: skip
+    console.print(table)
+    if len(document["nodes"]) > SHOWN:
+        console.print(f"… and {len(document['nodes']) - SHOWN} more: see --json", style="dim")
+    console.print(f"largest |g_1| at the {document['points']:,} points: {number(document['gradient'])}")
+
+
 def print_history(document: dict) -> None:
     for layer in document["layers"]:
         found = sum(node["recovered_at"] is not None for node in layer["nodes"])
