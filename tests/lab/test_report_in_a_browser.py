@@ -112,7 +112,7 @@ def test_every_figure_shows(visit, report):
         images = js(visit(kind), "return [...document.images].map(i => [i.complete, i.naturalWidth, i.width])")
         assert all(complete and natural > 0 and width > 100 for complete, natural, width in images)
         count += len(images)
-    assert count == len(list(report.glob("figures/*/*.svg"))) == 6
+    assert count == len(list(report.glob("figures/*/*.svg"))) == 7
 
 
 def test_no_page_complains(visit):
@@ -130,7 +130,7 @@ def test_no_page_complains(visit):
 def test_the_filter_shows_what_was_asked_for(visit, runs, paper, verdict):
     browser = visit()
     everything = shown(browser)
-    assert everything == {id for id, _ in claims_of(runs)} and said(browser) == "16 claims and 2 theorems"
+    assert everything == {id for id, _ in claims_of(runs)} and said(browser) == "17 claims and 2 theorems"
     choose(browser, paper, verdict)
     wanted = {id for id, v in claims_of(runs) if id.startswith(paper) and v.startswith(verdict)}
     theorems = 0 if verdict else {"": 2, "SS": 1, "S0": 0, "LM": 1}[paper]
@@ -143,7 +143,7 @@ def test_the_filter_shows_what_was_asked_for(visit, runs, paper, verdict):
     left = {id.partition(".")[0] for id in wanted} | ({paper or "LM", paper or "SS"} if theorems else set())
     assert {tag for tag, hidden in headings if not hidden} == left
     choose(browser)
-    assert shown(browser) == everything and said(browser) == "16 claims and 2 theorems"
+    assert shown(browser) == everything and said(browser) == "17 claims and 2 theorems"
 
 
 def test_the_filter_is_there_again_on_coming_back(visit):
@@ -153,7 +153,7 @@ def test_the_filter_is_there_again_on_coming_back(visit):
     browser.find_element(By.CSS_SELECTOR, "tr[data-verdict]:not([hidden]) a").click()
     assert browser.find_element(By.TAG_NAME, "h1").text != "Claims and theorems"
     browser.back()
-    assert shown(browser) == before and len(before) < 16 and said(browser) == f"{len(before)} claims"
+    assert shown(browser) == before and len(before) < 17 and said(browser) == f"{len(before)} claims"
     assert Select(browser.find_element(By.ID, "paper")).first_selected_option.text == "SS"
 
 
@@ -161,7 +161,7 @@ def test_the_filter_can_be_sent_as_an_address(visit, runs):
     assert shown(visit(anchor="#verdict=HOLDS")) == {id for id, verdict in claims_of(runs) if verdict == "HOLDS"}
     browser = visit(anchor="#paper=nonsense&verdict=%3Cb%3E")
     chosen = [Select(browser.find_element(By.ID, id)).first_selected_option.text for id in ("paper", "verdict")]
-    assert len(shown(browser)) == 16 and chosen == ["all", "all"]
+    assert len(shown(browser)) == 17 and chosen == ["all", "all"]
 
 
 def test_places_on_the_page_do_not_undo_the_filter_but_are_never_hidden(visit, runs):
@@ -174,7 +174,7 @@ def test_places_on_the_page_do_not_undo_the_filter_but_are_never_hidden(visit, r
     hidden = next(id for id, _ in claims_of(runs) if id.startswith("SS"))
     js(browser, "location.hash = arguments[0]", hidden)
     WebDriverWait(browser, 10).until(lambda b: hidden in shown(b))
-    assert len(shown(browser)) == 16
+    assert len(shown(browser)) == 17
 
 
 STOPS = """window.stops = [...document.querySelectorAll("a[href], select, button, [tabindex='0']")]
@@ -369,7 +369,7 @@ def test_without_scripts_everything_is_shown_and_nothing_is_dead(visit):
     browser = visit()
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
-        assert len(shown(visit())) == 16 and not browser.find_element(By.ID, "filter").is_displayed()
+        assert len(shown(visit())) == 17 and not browser.find_element(By.ID, "filter").is_displayed()
         assert not visit("recovery-smoke").find_element(By.TAG_NAME, "button").is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -83,3 +83,11 @@ def test_tau_by_loops():
 def test_mistakes_are_said(call, sentence):
     with pytest.raises(rl.UserError, match=sentence):
         call(draw(20, 3))
+
+
+def test_few_points_many_directions_and_nodes_without_weights():
+    assert rl.eta(draw(4, 3), 0.1) == (0.0, 0.0)
+    low, high = rl.eta(draw(100, 3), 1e-4)  # no net is fine enough: the trivial bound
+    assert low <= high == pytest.approx((100 - 4) / (100 * 1e-4))
+    dead = rl.Nodes(torch.zeros(1, 3).double(), torch.ones(1).double())
+    assert float(rl.tau(dead, draw(20, 3), 0.1, 1.0)) == 0

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from relulab.errors import UserError
+from relulab.nets.hooks import points
 from relulab.specialization.nodes import Nodes
 
 
@@ -17,12 +18,15 @@ class Box(NamedTuple):
     high: Float[Tensor, " d_"]
 
     @classmethod
-    def of(cls, x: Float[Tensor, "N d"]) -> "Box":
-        """The box that points span.
+    def of(cls, x: Tensor) -> "Box":
+        """The box that points span, in float64.
 
         >>> Box.of(torch.tensor([[0.0, 3.0], [1.0, 2.0]])).high.tolist()
         [1.0, 3.0]
         """
+        x = points(x).double()
+        if x.dim() != 2 or not x.numel():
+            raise UserError(f"points of shape {tuple(x.shape)}: rows of d entries were expected, at least one")
         return cls(x.amin(0), x.amax(0))
 
     @classmethod
@@ -32,15 +36,29 @@ class Box(NamedTuple):
 
     def fits(self, d: int) -> "Box":
         """This box in float64, if it is an open region of R^d."""
-        if not len(self.low) == len(self.high) == d or not (self.low < self.high).all():
-            raise UserError(
-                f"a box of {len(self.low)} and {len(self.high)} ends for {d} inputs: as many, and low < high"
-            )
-        return Box(self.low.double(), self.high.double())
+        low, high = self.low.double(), self.high.double()
+        if not len(low) == len(high) == d or not ((low < high) & (high - low).isfinite()).all():
+            raise UserError(f"a box of {len(low)} and {len(high)} ends for {d} inputs: as many, finite, low < high")
+        return Box(low, high)
 
     @property
     def middle(self) -> Float[Tensor, " d"]:
-        return (self.low + self.high) / 2
+        return self.low + (self.high - self.low) / 2
+
+    @property
+    def size(self) -> Float[Tensor, ""]:
+        """Half the length of the longest side."""
+        return (self.high - self.low).max() / 2
+
+    @property
+    def farthest(self) -> Float[Tensor, " d"]:
+        """The largest |x_i| of each coordinate."""
+        return torch.maximum(self.low.abs(), self.high.abs())
+
+    @property
+    def framed(self) -> "Box":
+        """The same box with its middle as origin and its size as unit."""
+        return Box((self.low - self.middle) / self.size, (self.high - self.middle) / self.size)
 
     def reach(self, nodes: Nodes) -> Float[Tensor, "2 n"]:
         """The least and the largest value of wᵀx + b of every node on the box, each taken at a corner."""

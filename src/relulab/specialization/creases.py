@@ -14,26 +14,32 @@ from relulab.specialization.groups import led, two_layer
 from relulab.specialization.nodes import Nodes, lowest, regular
 from relulab.specialization.observers import sight
 
-SAME = 1e-12  # alignment up to which two hyperplanes are one: what regularising leaves of float64
+EPS = torch.finfo(torch.float64).eps
 
 
 @dataclass(frozen=True)
 class Creases:
-    """The hyperplanes of both networks, each once, whichever side its nodes look to.
+    """The hyperplanes of both networks, each once, whichever side its nodes look to, seen from a box.
 
-    On crease s, with regular node (u_s, b_s), the student bends by ``bend`` = Σ v_k‖w_k‖ over its nodes there and the
-    teacher by ``bend_star``, since a σ(z) + a'σ(−z) = (a + a')/2 |z| + (a − a')/2 z and all but |z| is linear.
-    ``of`` and ``of_star`` say on which crease a node lies (−1: a node without weights), ``side`` on which side, ±1.
+    Inputs are counted from the middle of ``box`` in units of its size, so that angles stay as they are and rounding
+    does not depend on where the box lies. On crease s, with regular node (u_s, b_s), the student bends by ``bend`` =
+    Σ v_k‖w_k‖ over its nodes there and the teacher by ``bend_star``, since a σ(z) + a'σ(−z) =
+    (a + a')/2 |z| + (a − a')/2 z and all but |z| is linear. ``of`` and ``of_star`` say on which crease a node lies
+    (−1: it has no weights), ``side`` and ``side_star`` to which side it looks, ±1. Hyperplanes closer than ``same``,
+    which is what rounding leaves of their weights, are one.
     """
 
     teacher: MLP
     student: MLP
+    box: Box
     planes: Nodes
     of_star: Int[Tensor, " m"]
     of: Int[Tensor, " n"]
+    side_star: Int[Tensor, " m"]
     side: Int[Tensor, " n"]
     bend_star: Float[Tensor, "s C"]
     bend: Float[Tensor, "s C"]
+    same: float
 
     @property
     def v(self) -> Float[Tensor, "n C"]:
@@ -51,69 +57,88 @@ class Creases:
         return (counts[0] > 0) & (counts[1] > 0)
 
 
-def creases(teacher: nn.Module, student: nn.Module) -> Creases:
+def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
     """The creases of a pair of two-layer networks with the same inputs and outputs."""
-    teacher, student = two_layer(teacher), two_layer(student)
-    if (teacher.widths[0], teacher.widths[-1]) != (student.widths[0], student.widths[-1]):
+    nets = two_layer(teacher), two_layer(student)
+    if (nets[0].widths[0], nets[0].widths[-1]) != (nets[1].widths[0], nets[1].widths[-1]):
         raise UserError(
-            f"a teacher of widths {teacher.widths} and a student of {student.widths}: inputs and outputs must agree"
+            f"a teacher of widths {nets[0].widths} and a student of {nets[1].widths}: inputs and outputs must agree"
         )
-    star, mine = lowest(teacher), lowest(student)
-    nodes = Nodes(torch.cat([star.w, mine.w]), torch.cat([star.b, mine.b]))
+    box = box.fits(nets[0].widths[0])
+    rounded = torch.cat([_rounding(lowest(net), box) for net in nets])
+    teacher, student = (_framed(net, box) for net in nets)
+    nodes = Nodes(*(torch.cat(both) for both in zip(lowest(teacher), lowest(student), strict=True)))
     dead = nodes.w.abs().amax(1) == 0
+    close = alignment(nodes, nodes, either_side=True) <= rounded[:, None] + rounded
     # the teacher's nodes first, so that its hyperplanes stand for those of students that lie on them
-    of, leaders = led(alignment(nodes, nodes, either_side=True) <= SAME, torch.arange(len(dead)), dead)
+    of, leaders = led(close, torch.arange(len(dead)), dead)
     u = regular(nodes)
     planes = Nodes(u.w[leaders], u.b[leaders])
     side = torch.where((u.w * planes.w[of.clamp(min=0)]).sum(1) < 0, -1, 1) if len(leaders) else torch.ones_like(of)
-    m, bends = len(star.w), []
+    m, bends = teacher.widths[1], []
     for net, part in ((teacher, slice(0, m)), (student, slice(m, None))):
         a = net.W[1].data[0] * nodes.w[part].norm(dim=1, keepdim=True)
-        bends.append(a.new_zeros(len(leaders), a.shape[1]).index_add_(0, of[part].clamp(min=0), a * ~dead[part, None]))
-    return Creases(teacher, student, planes, of[:m], of[m:], side[m:], *bends)
+        into = torch.where(dead[part], len(leaders), of[part])
+        bends.append(a.new_zeros(len(leaders) + 1, a.shape[1]).index_add_(0, into, a)[:-1])
+    same = float(2 * rounded[~dead].max()) if len(leaders) else 0.0
+    return Creases(teacher, student, box.framed, planes, of[:m], of[m:], side[:m], side[m:], *bends, same)
 
 
-def seen(found: Creases, box: Box) -> Bool[Tensor, "s n"]:
-    """Whether student k observes crease s on the box (definition 4)."""
-    return sight(found.planes, lowest(found.student), *box) > 0
+def _rounding(nodes: Nodes, box: Box) -> Float[Tensor, " n"]:
+    """By how much rounding of its weights may move a regular node, in units of the box."""
+    norm = nodes.w.norm(dim=1)
+    size = nodes.w.abs() @ box.farthest + nodes.b.abs() + norm * box.size
+    return 8 * (nodes.w.shape[1] + 4) * EPS * size / (norm * box.size).where(norm > 0, 1)
 
 
-@torch.no_grad()
-def gradient_at(found: Creases, x: Float[Tensor, "N d"]) -> tuple[Float[Tensor, "N n"], Float[Tensor, "N n"]]:
-    """g_k(x) = z_k v_kᵀ(f* − f) of every student at points, and its rounding allowance."""
-    if x.dim() != 2 or x.shape[1] != found.student.widths[0]:
-        raise UserError(f"points of shape {tuple(x.shape)} for networks of {found.student.widths[0]} inputs")
-    f_star, f = found.teacher(x)[0], found.student(x)[0]
-    g = ((f_star - f) @ found.v.T) * (x @ found.student.W[0][0] + found.student.b[0][0] > 0)
-    size = sum(absolute(net)(x.abs())[0] for net in (found.teacher, found.student)) @ found.v.abs().T
-    return g, size * (_roundings(found) * torch.finfo(x.dtype).eps)
+def _framed(net: MLP, box: Box) -> MLP:
+    """The network as a function of (x − middle)/size."""
+    net.b[0].data[0] += box.middle @ net.W[0].data[0]
+    net.W[0].data[0] *= box.size
+    return net
+
+
+def seen(found: Creases) -> Bool[Tensor, "s n"]:
+    """Whether student k is active somewhere on crease s within the box (definition 4), beyond rounding."""
+    mine = regular(lowest(found.student))
+    low, high = found.box.reach(found.planes)
+    cut = (low < -found.same) & (high > found.same)
+    sees = (sight(found.planes, mine, *found.box) > found.same) & cut[:, None]
+    own = found.of.clamp(min=0) == torch.arange(len(cut))[:, None]  # on its own hyperplane a node is 0
+    return sees & ~(own & (found.of >= 0))
 
 
 def _roundings(found: Creases) -> int:
     return 4 * (sum(found.teacher.widths) + sum(found.student.widths))
 
 
-def largest_gradient(found: Creases, box: Box) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+@torch.no_grad()
+def largest_gradient(found: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """A bound on |g_k(x)| = |z_k v_kᵀ(f* − f)| over the whole box for every student k, and its rounding allowance.
 
     Where k is active, which is a convex part of the box, v_kᵀ(f* − f) is a linear function plus, for every crease s
     that is seen there, a bend v_kᵀ(bend*_s − bend_s) away from the side of one point. So it vanishes everywhere if
     and only if that linear function and all these bends do; the bound adds up their largest values on the box.
     """
-    star, mine, box = lowest(found.teacher), lowest(found.student), box.fits(found.teacher.widths[0])
-    start, alive = _inside(mine, box)
-    V = [found.teacher.W[1].data[0], -found.v]  # of f* − f
+    star, mine = lowest(found.teacher), lowest(found.student)
+    start, alive = _inside(mine, found.box)
+    # on which side of each crease the start lies is decided once, so that all nodes there agree
+    above = torch.where(start @ found.planes.w.T + found.planes.b >= 0, 1, -1)
     c = found.teacher.b[1].data[0, 0] - found.student.b[1].data[0, 0]
-    size = (found.v @ c).abs()
     slope, level = torch.zeros_like(start), found.v @ c
-    for nodes, v in zip((star, mine), V, strict=True):
-        a = (found.v @ v.T) * (start @ nodes.w.T + nodes.b > 0)
+    for net, nodes, of, side, sign in (
+        (found.teacher, star, found.of_star, found.side_star, 1),
+        (found.student, mine, found.of, found.side, -1),
+    ):
+        gate = above[:, of.clamp(min=0)] == side if len(found.bend) else torch.zeros(len(start), len(of))
+        gate = torch.where(of >= 0, gate, nodes.b > 0)
+        a = sign * (found.v @ net.W[1].data[0].T) * gate
         slope, level = slope + a @ nodes.w, level + a @ nodes.b
-        size = size + (found.v @ v.T).abs() @ box.reach(nodes).abs().amax(0)
-    linear = box.reach(Nodes(slope, level)).abs().amax(0)
-    bends = (found.v @ (found.bend_star - found.bend).T).abs() * seen(found, box).T
-    bound = linear + bends @ box.reach(found.planes).abs().amax(0)
-    allowance = size * (_roundings(found) * torch.finfo(size.dtype).eps + 2 * SAME)
+    linear = found.box.reach(Nodes(slope, level)).abs().amax(0)
+    bends = (found.v @ (found.bend_star - found.bend).T).abs() * seen(found).T
+    bound = linear + bends @ found.box.reach(found.planes).abs().amax(0)
+    size = sum(absolute(net)(found.box.farthest[None])[0] for net in (found.teacher, found.student))
+    allowance = found.v.abs() @ size[0] * (_roundings(found) * EPS + 4 * found.same)
     return bound * alive, allowance
 
 
@@ -121,6 +146,22 @@ def _inside(nodes: Nodes, box: Box) -> tuple[Float[Tensor, "n d"], Bool[Tensor, 
     """For every node a point within the box where it is active, and whether there is one."""
     corner = torch.where(nodes.w > 0, box.high, box.low)
     top, at = (nodes.w * corner).sum(1) + nodes.b, nodes.w @ box.middle + nodes.b
-    # from the middle, if that is active already, or else half the way from the corner to the node's boundary
+    # the middle, if that is active already, or else half the way from the corner to the node's boundary
     t = torch.where(at > 0, 1, 0.5 * top / (top - at).where(top > at, 1)).clamp(0, 1)
     return corner + t[:, None] * (box.middle - corner), top > 0
+
+
+@torch.no_grad()
+def gradient_at(
+    teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]
+) -> tuple[Float[Tensor, "N n"], Float[Tensor, "N n"]]:
+    """g_k(x) = z_k v_kᵀ(f* − f) of every student at points, in float64, and its rounding allowance."""
+    teacher, student = two_layer(teacher), two_layer(student)
+    if x.dim() != 2 or not x.shape[1] == teacher.widths[0] == student.widths[0]:
+        raise UserError(
+            f"points of shape {tuple(x.shape)} for networks of {teacher.widths[0]} and {student.widths[0]} inputs"
+        )
+    v = student.W[1].data[0]
+    g = ((teacher(x)[0] - student(x)[0]) @ v.T) * (x @ student.W[0][0] + student.b[0][0] > 0)
+    size = sum(absolute(net)(x.abs())[0] for net in (teacher, student)) @ v.abs().T
+    return g, size * (4 * (sum(teacher.widths) + sum(student.widths)) * EPS)

@@ -55,7 +55,7 @@ def sight(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float[Ten
     moved = torch.where(at != 0, -over / at.where(at != 0, 1), 0).unsqueeze(-1)
     x = torch.where(here & (at != 0).unsqueeze(-1), moved, x)
     value = b_k + (w_k * x).sum(-1)
-    met = (start <= 0) & (end >= 0)
+    met = (start <= 0) & (end >= 0) & (w != 0).any(1)
     return value.where(met.unsqueeze(1), -torch.inf)
 
 

@@ -9,7 +9,8 @@ from relulab.nets.hooks import points
 from relulab.specialization.alignment import alignment
 from relulab.specialization.box import Box
 from relulab.specialization.creases import creases, gradient_at, seen
-from relulab.specialization.nodes import lowest
+from relulab.specialization.groups import two_layer
+from relulab.specialization.nodes import lowest, regularised
 from relulab.specialization.observers import band_counts, kappa
 
 
@@ -20,18 +21,19 @@ def pair_rows(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], b
     side; ``observers`` see its boundary on the box, with ``alpha`` = max |α_kj| among them; ``band`` counts points
     within that distance of its boundary, of which the best observer is active on a share ``kappa``.
     """
-    found, x = creases(teacher, student), points(x).double()
-    if x.dim() != 2 or len(x) < found.student.widths[0] + 1:
-        raise UserError(f"points of shape {tuple(x.shape)}: at least d + 1 = {found.student.widths[0] + 1} rows")
+    x = points(x).double()
+    if x.dim() != 2 or len(x) < x.shape[1] + 1:
+        raise UserError(f"points of shape {tuple(x.shape)}: at least d + 1 rows of d entries were expected")
+    found = creases(teacher, student, Box.of(x))
     if not band > 0:
         raise UserError(f"band {band}: a distance from boundaries, above 0")
-    star, mine, box = lowest(found.teacher), lowest(found.student), Box.of(x)
+    star, mine = lowest(teacher), lowest(student)
     epsilon, nearest = alignment(star, mine, either_side=True).min(1)
     oriented = alignment(star, mine).gather(1, nearest[:, None])[:, 0]
-    sees = seen(found, box.fits(x.shape[1]))
-    alpha = (found.v @ found.v_star.T).abs().T
+    sees, v_star = seen(found), regularised(two_layer(teacher)).W[1].data[0]
+    alpha = (v_star @ found.v.T).abs()
     counts, shares = band_counts(star, x, band), kappa(star, mine, x, band)
-    strength, (g, _) = found.v_star.norm(dim=1), gradient_at(found, x)
+    strength, (g, _) = v_star.norm(dim=1), gradient_at(teacher, student, x)
     rows = []
     for j in strength.argsort(descending=True).tolist():
         by = sees[found.of_star[j]] if found.of_star[j] >= 0 else torch.zeros(len(mine.b), dtype=torch.bool)

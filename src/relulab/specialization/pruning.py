@@ -112,7 +112,7 @@ def _losses(found: Groups, order: Tensor, x: Tensor, y: Tensor, counts: Sequence
 
 
 def _fewest(losses: dict[int, float], found: Groups, order: Tensor, x: Tensor, y: Tensor, most: float) -> int:
-    """The smallest number of groups that changes the output by no more than ``most``, narrowed down pass by pass."""
+    """A number of groups that changes the output by no more than ``most``, one less of which would not do."""
     while True:
         high = next((n for n, loss in losses.items() if loss <= most), None)
         if high is None:

@@ -38,12 +38,14 @@ def eta(x: Float[Tensor, "N d"], scale: float, *, directions: int = 200, seed: i
     lies between them, where such a net is affordable (d up to 2, or 3 at a coarse scale); else (N − d − 1)/(N scale).
 
     >>> eta(torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None], scale=0.1)
-    Estimate(low=0.9950248756218906, high=0.9950248756218906)
+    Estimate(low=0.9900247506187655, high=0.9950248756218906)
     """
     x = _scattered(x)
     N, d = x.shape
-    if not scale > 0:
+    if not 0 < scale < math.inf:
         raise UserError(f"scale {scale}: the half-width of the thinnest band, above 0")
+    if d + 2 > N:
+        return Estimate(0.0, 0.0)  # the d + 1 that are granted
     found = _densest(x @ _some(x, directions, seed).T, scale, d)
     net = _net(x, scale)
     trivial = max(0.0, (N - d - 1) / (N * scale))
@@ -81,13 +83,13 @@ def tau(nodes: Nodes, x: Float[Tensor, "N d"], scale: float, widest: float) -> F
     if not 0 < scale <= widest:
         raise UserError(f"bands from {scale} to {widest}: 0 < scale ≤ widest was expected")
     u, c = regular(nodes)
-    if x.dim() != 2 or x.shape[1] != u.shape[1]:
+    if x.dim() != 2 or x.shape[1] != u.shape[1] or not len(x):
         raise UserError(f"points of shape {tuple(x.shape)} for nodes of {u.shape[1]} inputs")
     t = (x @ u.T + c).abs().sort(0).values
     within = (t > scale) & (t <= widest)
     before = torch.arange(len(x), dtype=x.dtype)[:, None] / (t.where(within, 1) * len(x))
-    end = (t <= widest).sum(0) / (widest * len(x))
-    return torch.minimum(before.where(within, torch.inf).amin(0), end)
+    end = (t <= widest).sum(0).to(x.dtype) / (widest * len(x))
+    return torch.minimum(before.where(within, torch.inf).amin(0), end).where(u.abs().amax(1) > 0, 0)
 
 
 def _scattered(x: Tensor) -> Float[Tensor, "N d"]:
@@ -117,21 +119,20 @@ def _net(x: Tensor, scale: float) -> tuple[Float[Tensor, "k d"], float] | None:
         return x.new_ones(1, 1), 0.0
     radius = float((x - (x.amax(0) + x.amin(0)) / 2).norm(dim=1).max())
     wanted = scale / FINE / max(radius, 1e-300)  # distance of unit vectors
+    k = math.ceil(math.pi / (2 * wanted)) if d == 2 else math.ceil(math.sqrt(2) / wanted)
+    if d > 3 or (k if d == 2 else 3 * k**2) * N > MOST:
+        return None
     if d == 2:
-        k = math.ceil(math.pi / (2 * wanted))
         phi = torch.arange(k, dtype=x.dtype) * (math.pi / k)
         net = torch.stack([phi.cos(), phi.sin()], 1)
         far = 2 * math.sin(math.pi / (4 * k))
-    elif d == 3:  # the faces of a cube, pushed onto the sphere, which brings points no farther apart
-        k = math.ceil(math.sqrt(2) / wanted)
+    else:  # the faces of a cube, pushed onto the sphere, which brings points no farther apart
         s = (torch.arange(k, dtype=x.dtype) + 0.5) * (2 / k) - 1
         a, b = (t.flatten() for t in torch.meshgrid(s, s, indexing="ij"))
         one = torch.ones_like(a)
         net = torch.cat([torch.stack(p, 1) for p in ((one, a, b), (a, one, b), (a, b, one))])
         net, far = net / net.norm(dim=1, keepdim=True), math.sqrt(2) / k
-    else:
-        return None
-    return (net, far * radius) if len(net) * N <= MOST else None
+    return net, far * radius
 
 
 def _densest(t: Float[Tensor, "N k"], scale: float, d: int, widened: float | None = None) -> float:
@@ -142,7 +143,9 @@ def _densest(t: Float[Tensor, "N k"], scale: float, d: int, widened: float | Non
     """
     N, best = len(t), 0.0
     t = t.sort(0).values
-    counts = sorted({*range(d + 2, min(N, 200) + 1), *(int(200 * 1.05**i) for i in range(300) if 200 * 1.05**i <= N)})
+    counts = sorted(
+        {*range(d + 2, min(N, 200) + 1), *(int(200 * 1.05**i) for i in range(300) if 200 * 1.05**i <= N), N}
+    )
     for count, following in zip(counts, [*counts[1:], N + 1], strict=True):
         half = float((t[count - 1 :] - t[: N - count + 1]).min()) / 2 - (widened or 0.0)
         held = count if widened is None else following - 1

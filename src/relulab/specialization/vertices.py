@@ -26,12 +26,12 @@ def vertex_count(planes: int, d: int) -> int:
     return sum(math.comb(planes, r) * math.comb(d, r) * 2 ** (d - r) for r in range(d + 1))
 
 
-def exact_gradient(found: Creases, box: Box) -> Float[Tensor, " n"] | None:
+def exact_gradient(found: Creases) -> Float[Tensor, " n"] | None:
     """sup |g_k(x)| over the box for every student k; None where that would take more than a million vertices.
 
     The creases cut the box into polytopes on which v_kᵀ(f* − f) is linear, so it is largest at a vertex of one of them.
     """
-    box, mine = box.fits(found.teacher.widths[0]), lowest(found.student)
+    box, mine = found.box, lowest(found.student)
     if vertex_count(len(found.planes.b), len(box.low)) > MOST:
         return None
     best = torch.zeros(len(mine.b), dtype=torch.float64)
@@ -40,7 +40,7 @@ def exact_gradient(found: Creases, box: Box) -> Float[Tensor, " n"] | None:
         with torch.no_grad():
             h = (found.teacher(x)[0] - found.student(x)[0]) @ found.v.T
         best = torch.maximum(best, (h.abs() * (x @ mine.w.T + mine.b >= -scale)).amax(0))
-    return best
+    return best * (box.reach(mine)[1] > 0)  # touching the box from outside is not being active
 
 
 def _vertices(planes: Nodes, box: Box) -> Iterator[Float[Tensor, "N d"]]:

@@ -24,8 +24,8 @@ from relulab.errors import UserError
 from relulab.nets.mlp import MLP
 
 MEMORY = 20  # losses of which a step must beat the worst
-STALL = 10  # steps in which the loss must fall tenfold
-KICK = 0.001  # relative size of the noise that ends a stall
+STALL = 20  # steps in which the loss must fall tenfold
+KICK = 0.003  # relative size of the noise that ends a stall
 GIVE_UP = 1e12  # damping beyond which no step helps
 
 
@@ -66,11 +66,12 @@ def levenberg_marquardt(
     """
     if net.depth != 2 or net.lanes != 1 or net.slope or net.dtype != torch.float64 or not net.bias:
         raise UserError("one two-layer ReLU network with biases in float64 was expected: net.lane(0).double()")
-    if x.shape != (len(y), net.widths[0]) or y.shape[1] != net.widths[-1]:
+    if steps < 1 or not len(y) or x.shape != (len(y), net.widths[0]) or y.shape[1] != net.widths[-1]:
         raise UserError(f"points of shape {tuple(x.shape)} with targets {tuple(y.shape)} for widths {net.widths}")
     x1, y = nn.functional.pad(x.double(), (0, 1), value=1.0), y.double()
     sharp = _state(torch.cat([net.W[0][0], net.b[0][0]]), torch.cat([net.W[1][0], net.b[1][0]]), x1, y)
     noise, losses, damping, since, kicks, tau = torch.Generator().manual_seed(0), [], 1e-3, 0, 0, math.inf
+    taken = 0
     for step in range(steps):
         if sharp.g_1.abs().max() < tolerance:
             break
@@ -83,12 +84,12 @@ def levenberg_marquardt(
         moved, damping = _moved(state, x1, y, damping, max(losses[-MEMORY:]))
         if moved is None:
             break
-        sharp = _state(moved.A, moved.U, x1, y)
+        sharp, taken = _state(moved.A, moved.U, x1, y), step + 1
     for target, part in zip(
         (net.W[0], net.b[0], net.W[1], net.b[1]), (*_split(sharp.A), *_split(sharp.U)), strict=True
     ):
         target.data[0] = part
-    return Fit(float(sharp.g_1.abs().max()), sharp.loss, step + 1, kicks)
+    return Fit(float(sharp.g_1.abs().max()), sharp.loss, taken, kicks)
 
 
 def _split(t: Tensor) -> tuple[Tensor, Tensor]:

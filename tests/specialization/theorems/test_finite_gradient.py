@@ -80,7 +80,7 @@ def test_the_thinnest_band_by_trying_many_directions():
 
 
 def test_the_ball_by_trying_many_points():
-    star, mine = rl.regular(rl.Nodes(draw(1, 3), draw(1, seed=1) / 4)), rl.Nodes(draw(1, 3, seed=2), draw(1, seed=3))
+    star, mine = (rl.regular(rl.Nodes(draw(1, 3, seed=s), draw(1, seed=s + 1) / 4)) for s in (0, 2))
     box, q = Box.around(3), 0.05
     r = _ball(star, 0, mine, 0, box, q)
     w, b = star.w[0], star.b[0]
@@ -95,8 +95,8 @@ def test_the_ball_by_trying_many_points():
 
 def test_bounds_shrink_with_the_gradient():
     teacher, student, _ = pair(1e-3, 1)
-    found, box = rl.creases(teacher, student), Box.around(2)
-    bounds = [promised(found, box, 0, epsilon) for epsilon in (1e-3, 1e-4, 1e-5)]
+    found = rl.creases(teacher, student, Box.around(2))
+    bounds = [promised(found, 0, epsilon) for epsilon in (1e-3, 1e-4, 1e-5)]
     assert bounds[0].sine > 9 * bounds[1].sine > 81 * bounds[2].sine > 0
     assert bounds[0].bias > 9 * bounds[1].bias > 81 * bounds[2].bias > 0
 
@@ -116,4 +116,39 @@ def test_mistakes_are_said(call, sentence):
 def test_beyond_three_dimensions_the_counts_are_open():
     star = rl.teacher((5, 2, 3), seeds=[0])
     finding = rl.polynomial_samples(star, star, 0.5 * draw(20_000, 5), 0.9)
-    assert finding.verdict is Verdict.INCONCLUSIVE and finding.conditions[1].holds is None
+    assert finding.verdict is Verdict.INCONCLUSIVE and finding.conditions[2].holds is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(scale=st.sampled_from([1.0, 3.0, 0.1, 0.7, 1e-9, 1e9]), box=st.sampled_from([1e-6, 1.0, 1e5]),
+       seed=st.integers(0, 10**6))  # fmt: skip
+def test_copies_at_any_scale_are_recovered(scale, box, seed):
+    star = rl.torch_default((2, 3, 2), seeds=[seed], dtype=torch.float64)
+    star.b[0].data *= box
+    net = rl.MLP.of(star.module())
+    net.W[0].data *= scale
+    net.b[0].data *= scale
+    net.W[1].data /= scale
+    for node in range(3):
+        assert rl.noisy_recovery(star, net, Box.around(2, box), node=node).verdict in (
+            Verdict.HOLDS, Verdict.NOT_APPLICABLE,
+        )  # fmt: skip
+    assert rl.noisy_recovery(star, star, Box.around(2, box)).verdict in (Verdict.HOLDS, Verdict.NOT_APPLICABLE)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-8, 1e-10])
+def test_a_student_that_hardly_sees_a_boundary_says_nothing_of_it(scale):
+    star = rl.MLP((2, 1, 1), dtype=torch.float64)
+    star.W[0].data[0, :, 0], star.W[1].data[0] = torch.tensor([0.5**0.5, -(0.5**0.5)]).double(), 1.0
+    net = rl.MLP((2, 1, 1), dtype=torch.float64)
+    net.W[0].data.fill_(scale)
+    net.b[0].data.fill_(-(2 - 1e-3) * scale)
+    net.W[1].data.fill_(1.0)
+    assert rl.noisy_recovery(star, net, Box.around(2)).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_student_without_fan_out_observes_nothing():
+    teacher, student, x = pair(0.1, 2000)
+    student.W[1].data.zero_()
+    finding = rl.polynomial_samples(teacher, student, x, 0.5)
+    assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[0].holds is False

@@ -129,9 +129,103 @@ def test_nodes_whose_boundary_is_outside_may_depend_on_each_other():
     z = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     nodes = rl.Nodes(z, torch.tensor([0.0, 0.0, 9.0]))
     finding = rl.relu_independence(nodes, Box.around(2))
-    assert finding.verdict is Verdict.HOLDS and finding.conditions[1].measured == 2
+    assert finding.verdict is Verdict.HOLDS and finding.conditions[2].measured == 2
 
 
 def test_a_sample_too_large_is_refused():
     with pytest.raises(rl.UserError, match="fewer nodes"):
         rl.relu_independence(rl.Nodes(torch.randn(2000, 100), torch.zeros(2000)), Box.around(100))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_students_on_the_teachers_own_hyperplane_do_not_observe_it(seed):
+    """What a student puts out on its own hyperplane is 0, and must not be taken for more by rounding."""
+    star = rl.torch_default((5, 1, 2), seeds=[seed], dtype=torch.float64)
+    net = split(star, 3, 0, seed)
+    assert rl.student_specialization(star, net, Box.around(5, 3.0)).conditions[-1].measured == 0
+    assert rl.prunable_students(star, net, Box.around(5, 3.0)).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_boundaries_through_the_middle_of_the_box_are_no_trouble(seed):
+    star = rl.teacher((3, 4, 5), seeds=[seed], bias=-0.1)
+    star.b[0].data[0, 0, :2] = 0
+    net = split(star, 2, 2, seed)
+    net.W[0].data[0, :, 0] *= 1 / 3
+    net.b[0].data[0, 0, 0] *= 1 / 3
+    net.W[1].data[0, 0] *= 3
+    finding = rl.student_specialization(star, net, Box.around(3))
+    assert finding.conditions[2].holds and finding.verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1e4])
+def test_exact_students_hold_wherever_the_box_lies(scale, offset):
+    star = rl.teacher((3, 3, 4), seeds=[1], bias=0.0)
+    middle = scale * offset * torch.tensor([1.0, -0.5, 0.25], dtype=torch.float64)
+    star.b[0].data[0, 0] = -(middle @ star.W[0].data[0]) - 0.1 * scale
+    net = split(star, 2, 0, 3)
+    box = Box(middle - scale, middle + scale)
+    assert rl.student_specialization(star, net, box).verdict is Verdict.HOLDS
+
+
+def test_gaps_larger_than_rounding_are_seen_in_small_boxes():
+    h = 1e-11
+    star = rl.MLP((2, 2, 1), dtype=torch.float64)
+    star.W[0].data[0], star.b[0].data[0, 0] = torch.eye(2).double(), torch.tensor([0.4 * h, 0.1 * h]).double()
+    star.W[1].data.fill_(1.0)
+    net = rl.MLP((2, 3, 1), dtype=torch.float64)
+    net.W[0].data[0] = torch.tensor([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).double()
+    net.b[0].data[0, 0] = torch.tensor([0.4 * h + 4.5e-13, 0.4 * h - 4.5e-13, 0.1 * h]).double()
+    net.W[1].data[0] = torch.tensor([[0.5], [0.5], [1.0]]).double()
+    assert rl.student_specialization(star, net, Box.around(2, h)).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-9])
+def test_nearly_cancelling_students_never_refute(off):
+    star, net = exact_pair()
+    net.W[1].data[0, 8] *= 1 + off
+    for theorem in (rl.student_specialization, rl.prunable_students):
+        assert theorem(star, net, Box.around(3)).verdict is not Verdict.REFUTED
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-11, 1e-13, 1e-15])
+def test_very_weak_teacher_nodes_without_students_never_refute(size):
+    star, net = exact_pair()
+    star.W[1].data[0, 0] *= size
+    net.W[1].data[0, [0, 4]] = 0
+    assert rl.student_specialization(star, net, Box.around(3)).verdict is not Verdict.REFUTED
+
+
+def test_constants_of_dead_students_are_not_taken_for_nothing():
+    star, net = exact_pair()
+    more = rl.MLP((3, net.widths[1] + 1, 5), dtype=torch.float64)
+    more.W[0].data[0, :, :-1], more.b[0].data[0, 0, :-1] = net.W[0].data[0], net.b[0].data[0, 0]
+    more.b[0].data[0, 0, -1] = 1
+    v = torch.arange(1.0, 6.0).double()
+    more.W[1].data[0], more.b[1].data[0, 0] = torch.cat([net.W[1].data[0], v[None]]), net.b[1].data[0, 0] - v
+    finding = rl.prunable_students(star, more, Box.around(3))
+    assert finding.verdict is Verdict.HOLDS and len(finding.conclusion) == 1
+
+
+def test_networks_of_zeros_are_not_applicable():
+    zero = rl.MLP((3, 4, 2), dtype=torch.float64)
+    for theorem in (rl.student_specialization, rl.prunable_students):
+        assert theorem(zero, zero, Box.around(3)).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("nodes", [
+    rl.Nodes(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([-0.9999, 1.0])),  # one without weights
+    rl.Nodes(torch.tensor([[1.0, 0.0], [1.0, 4e-12]]).double(), torch.zeros(2).double()),  # nearly one
+    rl.Nodes(torch.tensor([[1.0, 1.0]]).double(), torch.tensor([2 - 1e-13]).double()),  # cuts off next to nothing
+])  # fmt: skip
+def test_what_cannot_be_told_is_not_refuted(nodes):
+    verdict = rl.relu_independence(nodes, Box.around(nodes.w.shape[1])).verdict
+    assert verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE)
+
+
+def test_independence_does_not_depend_on_the_size_of_the_box():
+    nodes = rl.Nodes(torch.eye(3).double(), torch.tensor([0.1, 0.2, 0.3]).double())
+    for size in (1.0, 1e6, 1e100):
+        scaled = rl.Nodes(nodes.w, nodes.b * size)
+        assert rl.relu_independence(scaled, Box.around(3, size)).verdict is Verdict.HOLDS

@@ -8,8 +8,9 @@ boundary of k,
     sin θ̃ ≤ M K ε/|α_kj|,   |b*_j − b| ≤ (2 M₀ M K + 5) ε/|α_kj|,   M = 10 V_{d−2}(r)/V_{d−1}(r),   M₀ = max ‖x‖,
 
 for some other of the K nodes: δ = 0, and no hidden constants. V_n(r) is the volume of a ball in R^n. That node is a
-student if no other teacher node is as close. On a box, r is a linear program and ε is exact where the vertices of the
-creases can be listed, else bounded. The negative control claims the squares of these bounds.
+student if no other teacher node is as close. On a box, r is a linear program and ε is exact, up to rounding, where the
+vertices of the creases can be listed, else bounded. Biases are counted from the middle of the box in units of its size.
+The negative control claims the squares of these bounds.
 """
 
 import math
@@ -23,7 +24,6 @@ from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
-from relulab.nets.hooks import points
 from relulab.specialization.alignment import alignment
 from relulab.specialization.box import Box
 from relulab.specialization.creases import Creases, creases, largest_gradient, seen
@@ -48,13 +48,13 @@ def noisy_recovery(
 
     ``squared`` claims the bounds times that on sin θ̃, second order in ε/|α_kj|: a false variant.
     """
-    found = creases(teacher, student)
-    box, star = box.fits(found.teacher.widths[0]), regular(lowest(found.teacher))
+    found = creases(teacher, student, box)
+    star = regular(lowest(found.teacher))
     j = int(found.v_star.norm(dim=1).argmax()) if node is None else node
     if not 0 <= j < len(star.w) or star.w.shape[1] < 2:
         raise UserError(f"teacher node {j} of {len(star.w)} in {star.w.shape[1]} dimensions: a node, and at least 2")
-    epsilon, exact = gradient_on(found, box)
-    bounds = promised(found, box, j, epsilon)
+    epsilon, exact = gradient_on(found)
+    bounds = promised(found, j, epsilon)
     others = Nodes(*(torch.cat([t[:j], t[j + 1 :]]) for t in star))
     factor = min(bounds.sine, 1.0) if squared else 1.0
     mine = _excess(star, j, regular(lowest(found.student)), bounds, factor)
@@ -65,25 +65,26 @@ def noisy_recovery(
     )
     how = "" if exact else ", bounded"
     says = f"sin θ̃ and bias gap of the nearest student, in units of the bounds (ε = {epsilon:.2g}{how})"
-    return Finding(conditions, (Check(says, mine, "<=", 1.0),))
+    error = found.same / (bounds.sine * factor) if math.isfinite(bounds.sine) else 0.0
+    return Finding(conditions, (Check(says, mine, "<=", 1.0, error),))
 
 
-def gradient_on(found: Creases, box: Box) -> tuple[float, bool]:
-    """‖g_1‖∞ over the box, and whether that is exact or a bound from above."""
-    exact = exact_gradient(found, box)
-    return (float(largest_gradient(found, box)[0].max()), False) if exact is None else (float(exact.max()), True)
+def gradient_on(found: Creases) -> tuple[float, bool]:
+    """‖g_1‖∞ over the box, rounding included, and whether that is exact or a bound from above."""
+    (bound, allowance), exact = largest_gradient(found), exact_gradient(found)
+    return float(((bound if exact is None else exact) + allowance).max()), exact is not None
 
 
-def promised(found: Creases, box: Box, j: int, epsilon: float) -> Bounds:
-    """The bounds for teacher node j by the student that gives the smallest ones."""
-    d, K = len(box.low), len(found.of_star) + len(found.of)
-    M_0 = float(torch.maximum(box.low.abs(), box.high.abs()).norm())
+def promised(found: Creases, j: int, epsilon: float) -> Bounds:
+    """The bounds for teacher node j by the student that gives the smallest ones, in the box's own units."""
+    box, d, K = found.box, len(found.box.low), len(found.of_star) + len(found.of)
+    M_0 = float(box.farthest.norm())
     alpha = (found.v @ found.v_star[j]).abs()
     best = Bounds(-1, 0.0, math.inf, math.inf)
-    sees = seen(found, box)[found.of_star[j]] if found.of_star[j] >= 0 else torch.zeros(len(alpha), dtype=torch.bool)
+    sees = seen(found)[found.of_star[j]] if found.of_star[j] >= 0 else torch.zeros(len(alpha), dtype=torch.bool)
     for k in (sees & (alpha > 0)).nonzero()[:, 0].tolist():
         ratio = epsilon / float(alpha[k])
-        r = _ball(regular(lowest(found.teacher)), j, lowest(found.student), k, box, 5 * ratio)
+        r = _ball(regular(lowest(found.teacher)), j, regular(lowest(found.student)), k, box, 5 * ratio)
         if r > 0:
             M = 10 * _volume(d - 2, r) / _volume(d - 1, r)
             bounds = Bounds(k, r, M * K * ratio, (2 * M_0 * M * K + 5) * ratio)
@@ -96,7 +97,11 @@ def _volume(n: int, r: float) -> float:
 
 
 def _ball(star: Nodes, j: int, mine: Nodes, k: int, box: Box, q: float) -> float:
-    """The largest radius of a ball in node j's boundary that stays q inside the box and inside k's active side."""
+    """The largest radius of a ball in node j's boundary that stays q inside the box and inside k's active side.
+
+    Regular nodes and a box of size one, so that the solver's tolerances mean something; the radius is computed again
+    from the centre that it finds.
+    """
     w, b = star.w[j].numpy(), float(star.b[j])
     Q = np.linalg.svd(w[None])[2][1:].T  # directions within the boundary
     normals = np.vstack([np.eye(len(w)), -np.eye(len(w)), -mine.w[k].numpy()[None]])
@@ -107,7 +112,13 @@ def _ball(star: Nodes, j: int, mine: Nodes, k: int, box: Box, q: float) -> float
     cost = np.zeros(A.shape[1])
     cost[-1] = -1.0
     solved = linprog(cost, A_ub=A, b_ub=right, bounds=[(None, None)] * (len(w) - 1) + [(0, None)])
-    return float(solved.x[-1]) if solved.status == 0 else 0.0
+    if solved.status != 0:
+        return 0.0
+    room = right - flat @ solved.x[:-1]
+    width = np.linalg.norm(flat, axis=1)
+    if (room[width <= 1e-12] < 0).any():
+        return 0.0
+    return max(0.0, float((room / width.clip(1e-300))[width > 1e-12].min()))
 
 
 def _excess(star: Nodes, j: int, nodes: Nodes, bounds: Bounds, factor: float) -> float:
@@ -125,7 +136,7 @@ def _excess(star: Nodes, j: int, nodes: Nodes, bounds: Bounds, factor: float) ->
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, node: int | None = None) -> Finding:
     """On the box that the points span."""
-    return noisy_recovery(teacher, student, Box.of(points(x).double()), node=node)
+    return noisy_recovery(teacher, student, Box.of(x), node=node)
 
 
 def _case(shift: float, **options) -> Finding:

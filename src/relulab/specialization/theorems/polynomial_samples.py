@@ -10,7 +10,7 @@ in the band |w*_jᵀx| ≤ ε' where k is active. If
 
 then some student's hyperplane is ε-aligned with that of j. Here t₁ is so small that no band of half-width t₁ across D',
 of a normal at right angles to w*_j, holds more than a share (1 + γ)/((3 + γ)K) of D' and d + 1 points; t₂ so large that
-|ũᵀx| ≥ t₂ for no more than that share, for any such normal.
+|ũᵀx| > t₂ for no more than that share, for any such normal.
 
 The paper hides these in constants: ε' = ε/(c K^{3/2} √d), N = Θ(K^{5/2} d² /ε κ). Here every number is counted on the
 points at hand, so that nothing is left open but the direction over which t₁ is the worst: that is bounded by a net in
@@ -30,8 +30,9 @@ from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
 from relulab.specialization.alignment import alignment
-from relulab.specialization.creases import Creases, creases, gradient_at
-from relulab.specialization.nodes import Nodes, lowest, regular
+from relulab.specialization.creases import gradient_at
+from relulab.specialization.groups import two_layer
+from relulab.specialization.nodes import Nodes, lowest, regularised
 
 ANGLES = 720  # of the net in three dimensions
 
@@ -53,32 +54,57 @@ def polynomial_samples(
 
     ``loose`` takes |α_kj| ε for the bound of the gradient: a false variant.
     """
-    d = points(x).shape[-1]
-    setting = Setting(2 * math.sqrt(d), 2 * math.sqrt(d), aware=False)
-    return specialised(creases(teacher, student), points(x).double(), epsilon, node, setting, loose)
+    root = math.sqrt(points(x).shape[-1])
+    return specialised(Pair.of(teacher, student, x), epsilon, node, Setting(2 * root, 2 * root, False), loose)
 
 
-def specialised(
-    found: Creases, x: Float[Tensor, "N d"], epsilon: float, node: int | None, setting: Setting, loose: bool
-) -> Finding:
-    star, mine, d = regular(lowest(found.teacher)), lowest(found.student), x.shape[1]
+class Pair(NamedTuple):
+    """Two networks with the teacher's nodes regular, and the points."""
+
+    teacher: MLP
+    student: MLP
+    star: Nodes
+    mine: Nodes
+    x: Float[Tensor, "N d"]
+
+    @classmethod
+    def of(cls, teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> "Pair":
+        teacher, student, x = regularised(two_layer(teacher)), two_layer(student), points(x).double()
+        if x.dim() != 2 or not x.shape[1] == teacher.widths[0] == student.widths[0]:
+            raise UserError(
+                f"points of shape {tuple(x.shape)} for networks of {teacher.widths[0]} and {student.widths[0]} inputs"
+            )
+        if teacher.widths[-1] != student.widths[-1]:
+            raise UserError(f"{teacher.widths[-1]} and {student.widths[-1]} outputs: they must agree")
+        return cls(teacher, student, lowest(teacher), lowest(student), x)
+
+    def alpha(self, j: int) -> Float[Tensor, " n"]:
+        """|α_kj| of every student k."""
+        return (self.student.W[1].data[0] @ self.teacher.W[1].data[0, j]).abs()
+
+
+def specialised(found: Pair, epsilon: float, node: int | None, setting: Setting, loose: bool) -> Finding:
+    """What theorems 3 and 4 say of one teacher node."""
+    star, mine, x, d = found.star, found.mine, found.x, found.x.shape[1]
     if not epsilon > 0:
         raise UserError(f"epsilon {epsilon}: the alignment that is asked for, above 0")
     if len(x) < d + 1:
         raise UserError(f"{len(x)} points in {d} dimensions: at least {d + 1} are needed to tell hyperplanes apart")
-    j = int(found.v_star.norm(dim=1).argmax()) if node is None else node
+    j = int(found.teacher.W[1].data[0].norm(dim=1).argmax()) if node is None else node
     if not 0 <= j < len(star.w):
         raise UserError(f"teacher node {j}: the teacher has nodes 0 … {len(star.w) - 1}")
     K = len(star.w) + len(mine.w)
-    best = max(_tries(found, x, epsilon, j, K, setting, loose), key=lambda t: t.margin)
+    best = max(_tries(found, epsilon, j, K, setting, loose), key=lambda t: t.margin)
     gap = alignment(Nodes(star.w[j : j + 1], star.b[j : j + 1]), star, either_side=True)[0]
     gap[j] = torch.inf
+    above = math.nextafter(epsilon, math.inf)
     allowed = best.alpha * epsilon if loose else best.alpha * best.width / 5
-    g, allowance = _gradient(found, x, j, best.width, setting)
+    g, allowance = _gradient(found, j, best.width, setting)
     conditions = (
+        Check(f"|α_kj| of student {best.k}, above 0", best.alpha, ">=", float(torch.finfo(x.dtype).tiny)),
         Check(f"(a) points in the band of node {j} where student {best.k} is active", best.count, ">=", best.wanted),
         Check("(b) max(M₁, M₂) ε', at most ε", best.M * best.width, "<=", epsilon),
-        Check("(c) distance of the nearest other teacher node, above ε", float(gap.min()), ">=", epsilon),
+        Check("(c) distance of the nearest other teacher node, above ε", float(gap.min()), ">=", above),
         Check("(d) largest |g_1| on the points and their augmentation", g, "<=", allowed, allowance),
     )
     nearest = alignment(Nodes(star.w[j : j + 1], star.b[j : j + 1]), mine, either_side=True).min()
@@ -97,24 +123,25 @@ class _Try(NamedTuple):
     margin: float
 
 
-def _tries(found: Creases, x: Tensor, epsilon: float, j: int, K: int, setting: Setting, loose: bool) -> list[_Try]:
-    star, mine = regular(lowest(found.teacher)), lowest(found.student)
-    w, b, d = star.w[j], star.b[j], x.shape[1]
-    at, active = (x @ w + b).abs(), x @ mine.w.T + mine.b > 0
-    alpha = (found.v @ found.v_star[j]).abs()
+def _tries(found: Pair, epsilon: float, j: int, K: int, setting: Setting, loose: bool) -> list[_Try]:
+    mine, x, d = found.mine, found.x, found.x.shape[1]
+    w, b = found.star.w[j], found.star.b[j]
+    at, active, alpha = (x @ w + b).abs(), x @ mine.w.T + mine.b > 0, found.alpha(j)
     wanted = (setting.gamma + 3) * K * (d + 1)
     tries = []
     for width in (epsilon * 10 ** (-i / 4) for i in range(13)):
         band = at <= width
-        g, _ = _gradient(found, x, j, width, setting)
+        g, _ = _gradient(found, j, width, setting)
         for k in range(len(mine.w)):
             some = x[band & active[:, k]]
             M = _constant(some, w, float(b), K, setting.gamma) if len(some) >= wanted else math.inf
             allowed = float(alpha[k]) * (epsilon if loose else width / 5)
-            bounds = (len(some) / wanted, epsilon / (M * width), allowed / max(g, 1e-300))
-            # a choice without enough points has no M: it counts by how far it is from having them
-            margin = min(bounds) if math.isfinite(M) else min(bounds[0], 1.0) * 1e-9
-            tries.append(_Try(k, width, float(alpha[k]), len(some), wanted, M, -1.0 if math.isnan(margin) else margin))
+            bounds = [len(some) / wanted, allowed / max(g, 1e-300)]
+            if not math.isnan(M):  # in many dimensions M is not known, and the rest must choose
+                bounds.append(epsilon / (M * width))
+            # a choice without enough points has no M either: it counts by how far it is from having them
+            margin = min(bounds) if not math.isinf(M) else min(bounds[0], 1.0) * 1e-9
+            tries.append(_Try(k, width, float(alpha[k]), len(some), wanted, M, margin if alpha[k] > 0 else -1.0))
     return tries
 
 
@@ -149,13 +176,15 @@ def _thinnest(flat: Float[Tensor, "N r"], most: int) -> float:
     return float((t[most:] - t[:-most]).min()) / 2 * (1 - 1e-12) - widened
 
 
-def _gradient(found: Creases, x: Tensor, j: int, width: float, setting: Setting) -> tuple[float, float]:
+def _gradient(found: Pair, j: int, width: float, setting: Setting) -> tuple[float, float]:
     """‖g_1‖∞ over the points and their augmentation of definition 7, with its rounding allowance."""
-    star = regular(lowest(found.teacher))
+    star, x = found.star, found.x
     near = x[(x @ star.w[j] + star.b[j]).abs() <= width] if setting.aware else x
     along = star.w[j : j + 1] if setting.aware else torch.eye(x.shape[1], dtype=x.dtype)
     step = setting.step * width * along
-    parts = [gradient_at(found, part) for part in (x, *(near + e for s in step for e in (s, -s)))]
+    parts = [
+        gradient_at(found.teacher, found.student, part) for part in (x, *(near + e for s in step for e in (s, -s)))
+    ]
     g = max((float(g.abs().max()) for g, _ in parts if g.numel()), default=0.0)
     return g, max((float(a.max()) for _, a in parts if a.numel()), default=0.0)
 

@@ -9,6 +9,8 @@ nowhere. So the sum over one side alone need not vanish (the negative control), 
 each such hyperplane to look to one side.
 """
 
+import math
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -17,7 +19,7 @@ from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
 from relulab.specialization.box import Box
-from relulab.specialization.creases import Creases, creases, seen
+from relulab.specialization.creases import Creases, creases, largest_gradient, seen
 from relulab.specialization.nodes import lowest
 from relulab.specialization.theorems.student_specialization import exact_pair, finite, zero_gradient
 
@@ -29,28 +31,27 @@ def prunable_students(
 
     ``one_side`` takes the students of each side of a hyperplane by themselves: a false variant.
     """
-    found = creases(teacher, student)
     if not isinstance(region, Box):
-        return Finding(finite(found, region), ())
-    box = region.fits(found.teacher.widths[0])
-    spare, observed = unspecialised(found), _observed(found, box)
+        return Finding(finite(teacher, student, region), ())
+    found = creases(teacher, student, region)
+    spare, (observed, known) = unspecialised(found), _observed(found)
     meant = spare & observed
     says = "hyperplanes of students only that C students with independent v_k observe, at least one"
-    conditions = (*zero_gradient(found, box), Check(says, int(meant.sum()), ">=", 1))
+    conditions = (*zero_gradient(found), Check(says, int(meant.sum()), ">=", 1))
     mine = lowest(found.student)
     a = found.v * mine.w.norm(dim=1, keepdim=True)
     of = torch.where(found.of >= 0, found.of, len(spare))
     if one_side:
         a = a * (found.side > 0)[:, None]
-    sums, sizes = (t.new_zeros(len(spare) + 1, t.shape[1]).index_add_(0, of, t)[:-1] for t in (a, a.abs()))
-    allowance = float(sizes.max()) * 4 * len(a) * torch.finfo(a.dtype).eps
-    largest = sums[meant].abs().max() if meant.any() else torch.tensor(torch.nan)
-    conclusion = [Check("largest entry of Σ v_k‖w_k‖ on these hyperplanes", float(largest), "==", 0.0, allowance)]
-    if bool((observed | ~spare).all()) and not (found.opposite & spare).any():
-        reach = box.reach(found.planes).abs().amax(0)[spare]
+    sums = a.new_zeros(len(spare) + 1, a.shape[1]).index_add_(0, of, a)[:-1].norm(dim=1)
+    s = int((sums / known)[meant].argmax()) if meant.any() else None
+    largest, error = (math.nan, 0.0) if s is None else (float(sums[meant][s]), float(known[meant][s]))
+    conclusion = [Check("‖Σ v_k‖w_k‖‖ on the worst of these hyperplanes", largest, "==", 0.0, error)]
+    idle = bool((found.v[found.of < 0] * mine.b[found.of < 0, None].clamp(min=0) == 0).all())  # no constants either
+    if meant.any() and bool((observed | ~spare).all()) and not (found.opposite & spare).any() and idle:
+        reach = found.box.reach(found.planes).abs().amax(0)[spare]
         says = "bound on what un-specialised students together add to an output on the box (corollary 1)"
-        bound, most = (float((reach @ t[spare]).max()) for t in (sums.abs(), sizes))
-        conclusion.append(Check(says, bound, "==", 0.0, most * 4 * len(a) * torch.finfo(a.dtype).eps))
+        conclusion.append(Check(says, float(reach @ sums[spare]), "==", 0.0, float(reach @ known[spare])))
     return Finding(conditions, tuple(conclusion))
 
 
@@ -61,11 +62,22 @@ def unspecialised(found: Creases) -> Bool[Tensor, " s"]:
     return spare
 
 
-def _observed(found: Creases, box: Box) -> Bool[Tensor, " s"]:
-    """Creases that students whose fan-out vectors span R^C observe."""
-    v = found.v / found.v.norm(dim=1, keepdim=True).clamp(min=torch.finfo(found.v.dtype).tiny)
-    ranks = torch.linalg.matrix_rank(seen(found, box).unsqueeze(2) * v)
-    return ranks == v.shape[1]
+def _observed(found: Creases) -> tuple[Bool[Tensor, " s"], Float[Tensor, " s"]]:
+    """Creases that students whose fan-out vectors span R^C observe, and how well their bends are then known.
+
+    Zero gradient within its allowance leaves |v_kᵀ bend| ≤ allowance_k / reach for every observer k, so ‖bend‖ is at
+    most the norm of these over the least singular value of the matrix of the v_k.
+    """
+    allowance = largest_gradient(found)[1].clamp(min=torch.finfo(torch.float64).tiny)
+    reach = found.box.reach(found.planes).abs().amax(0)
+    # each row in units of what is allowed: then the least singular value says it all
+    V = seen(found).unsqueeze(2) * (found.v / allowance[:, None])
+    singular = torch.linalg.svdvals(V) if V.numel() else V.new_zeros(len(V), 0)
+    C, n = found.v.shape[1], found.v.shape[0]
+    if n < C or not V.numel():
+        return torch.zeros(len(V), dtype=torch.bool), torch.full((len(V),), torch.inf, dtype=torch.float64)
+    spans = singular[:, C - 1] > max(V.shape[1:]) * torch.finfo(torch.float64).eps * singular[:, 0]
+    return spans, math.sqrt(n) / (singular[:, C - 1].clamp(min=1e-300) * reach)
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, box: bool = False) -> Finding:

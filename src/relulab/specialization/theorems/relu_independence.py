@@ -20,14 +20,13 @@ from torch import Tensor, nn
 
 from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
-from relulab.nets.hooks import points
 from relulab.seeds import Role, stream
 from relulab.specialization.alignment import alignment
 from relulab.specialization.box import Box
-from relulab.specialization.creases import SAME
 from relulab.specialization.nodes import Nodes, lowest, regular
 
 TRIES = 32  # points of a boundary of which the one farthest from all others is taken
+SAME = 1e-12  # distance below which two hyperplanes count as one
 ENTRIES = 50_000_000  # of the largest matrix whose rank is asked for
 
 
@@ -39,17 +38,21 @@ def relu_independence(
     Without a box it is the whole space, sampled where all boundaries are. ``as_printed`` counts nodes on two sides of
     one hyperplane as distinct: a false variant.
     """
-    u = regular(Nodes(nodes.w.double(), nodes.b.double()))
-    K, d = u.w.shape
-    box = Box.around(d, 4 * float(1 + u.b.abs().max())) if box is None else box.fits(d)
+    nodes, d = Nodes(nodes.w.double(), nodes.b.double()), nodes.w.shape[1]
+    box = Box.around(d, 4 * float(1 + regular(nodes).b.abs().max())) if box is None else box.fits(d)
+    # from the middle of the box in units of its size
+    u, box = regular(Nodes(nodes.w * box.size, nodes.b + nodes.w @ box.middle)), box.framed
+    K = len(u.b)
     low, high = box.reach(u)
     visible = (low < 0) & (high > 0)
     if 4 * K * (d + 3) * (K + d + 1) > ENTRIES:
         raise UserError(f"{K} nodes of {d} inputs need a sample too large for its rank to be found: take fewer nodes")
+    alive = int((u.w.abs().amax(1) > 0).sum())
     distance = alignment(u, u, either_side=not as_printed).fill_diagonal_(torch.inf).min()
     says = "distance of the two nearest " + ("nodes" if as_printed else "hyperplanes")
     conditions = (
-        Check(says, float(distance), ">=", 2 * SAME),
+        Check("nodes with weights, all of them", alive, "==", K),
+        Check(says, float(distance), ">=", SAME),
         Check("nodes whose boundary meets the region, at least one", int(visible.sum()), ">=", 1),
     )
     if not all(c.holds for c in conditions):
@@ -57,6 +60,9 @@ def relu_independence(
     x = _sample(u, visible, box, seed)
     F = (x @ u.w.T + u.b).clamp(min=0)
     c, error = _vanishing(torch.cat([F, x, torch.ones(len(x), 1, dtype=x.dtype)], 1) if linear else F)
+    # hyperplanes that nearly coincide, or that hardly cut the box, cannot be told from ones that do and do not
+    thin = min(float(distance), float(torch.minimum(-low, high)[visible].min()))
+    error = max(error, 100 * len(x) * torch.finfo(x.dtype).eps / thin)
     says = f"largest |c_j| of a node whose boundary is met, in a combination that is 0 at {len(x):,} points"
     return Finding(conditions, (Check(says, float(c[:K][visible].max()), "==", 0.0, error, 0.01),))
 
@@ -97,8 +103,9 @@ def _vanishing(F: Float[Tensor, "N c"]) -> tuple[Float[Tensor, " c"], float]:
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
     """The nodes of both networks together, on the box that the points span."""
-    nodes = [lowest(net) for net in (teacher, student)]
-    return relu_independence(Nodes(*(torch.cat(part) for part in zip(*nodes, strict=True))), Box.of(points(x).double()))
+    both = Nodes(*(torch.cat(part) for part in zip(lowest(teacher), lowest(student), strict=True)))
+    alive = both.w.abs().amax(1) > 0  # the others are constants
+    return relu_independence(Nodes(both.w[alive], both.b[alive]), Box.of(x))
 
 
 def _nodes(K: int = 6, d: int = 3) -> Nodes:

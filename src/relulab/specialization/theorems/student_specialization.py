@@ -6,20 +6,22 @@ and all their boundaries meet R₀. If a student k is active somewhere on the bo
 
 Which side of it that student looks to is not determined: σ(z) = σ(−z) + z, and other students can add the linear z. So
 the conclusion is about hyperplanes; that a student looks to the teacher's side as well is the negative control.
-Finitely many points are no open region: students between which no point lies are interchangeable there.
+Finitely many points are no open region: students between which no point lies are interchangeable there. On a box
+nothing is sampled: all is decided from the weights, up to the rounding that is shown.
 """
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
 from relulab.seeds import Role, stream
 from relulab.specialization.alignment import alignment
 from relulab.specialization.box import Box
-from relulab.specialization.creases import SAME, Creases, creases, gradient_at, largest_gradient, seen
+from relulab.specialization.creases import Creases, creases, gradient_at, largest_gradient, seen
 from relulab.specialization.nodes import lowest
 from relulab.specialization.teacher import teacher as random_teacher
 
@@ -31,50 +33,52 @@ def student_specialization(
 
     ``oriented`` asks for a student that looks to the teacher's side too: a false variant.
     """
-    found = creases(teacher, student)
     if not isinstance(region, Box):
-        return Finding(finite(found, region), ())
-    box, star = region.fits(found.teacher.widths[0]), lowest(found.teacher)
-    observed = _observed(found, box)
-    epsilon = alignment(star, lowest(found.student), either_side=not oriented).amin(1)
+        return Finding(finite(teacher, student, region), ())
+    found = creases(teacher, student, region)
+    observed = _observed(found)
+    epsilon = alignment(lowest(found.teacher), lowest(found.student), either_side=not oriented).amin(1)
     counted = Check("teacher nodes that a student with α_kj ≠ 0 observes, at least one", int(observed.sum()), ">=", 1)
-    says = "distance of the worst of these nodes from the hyperplane of its nearest student"
+    says = "distance of the worst of these nodes from the hyperplane of its nearest student, in units of the box"
     worst = epsilon[observed].max() if observed.any() else torch.tensor(torch.nan)
-    return Finding((*zero_gradient(found, box), counted), (Check(says, float(worst), "==", 0.0, SAME),))
+    return Finding((*zero_gradient(found), counted), (Check(says, float(worst), "==", 0.0, found.same),))
 
 
-def zero_gradient(found: Creases, box: Box) -> tuple[Check, ...]:
+def zero_gradient(found: Creases) -> tuple[Check, ...]:
     """Assumptions 1 and 2 of SS on a box."""
     star = lowest(found.teacher)
     distance = alignment(star, star, either_side=True).fill_diagonal_(torch.inf).min()
-    low, high = box.reach(star)
+    low, high = found.box.reach(star)
     visible = int(((low < 0) & (high > 0)).sum())
-    bound, allowance = largest_gradient(found, box)
+    bound, allowance = largest_gradient(found)
     k = (bound / allowance.clamp(min=torch.finfo(bound.dtype).tiny)).argmax()
     says = "linear part and bends that v_kᵀ(f* − f) has where student k is active: both 0 at zero gradient on the box"
     return (
-        Check("distance of the two nearest hyperplanes of the teacher", float(distance), ">=", 2 * SAME),
+        Check("distance of the two nearest hyperplanes of the teacher", float(distance), ">=", 2 * found.same),
         Check("teacher nodes whose boundary meets the box, all of them", visible, "==", len(star.w)),
         Check(says, float(bound[k]), "==", 0.0, float(allowance[k])),
     )
 
 
-def finite(found: Creases, x: Float[Tensor, "N d"]) -> tuple[Check, ...]:
+def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> tuple[Check, ...]:
     """What fails on a finite set, with the gradient that there is on it."""
     x = points(x).double()
-    g_1, allowance = gradient_at(found, x)
+    g_1, allowance = gradient_at(teacher, student, x)
+    if not g_1.numel():
+        raise UserError(f"points of shape {tuple(x.shape)}: at least one was expected")
     return (
         Check(f"training points, infinitely many of an open region; given were {len(x):,}", 0, ">=", 1),
         Check("largest |g_1| at these points", float(g_1.abs().max()), "==", 0.0, float(allowance.max())),
     )
 
 
-def _observed(found: Creases, box: Box) -> Bool[Tensor, " m"]:
-    """Teacher nodes that some student observes with α_kj ≠ 0, beyond rounding."""
-    alpha, size = found.v @ found.v_star.T, found.v.abs() @ found.v_star.abs().T
-    counts = alpha.abs() > size * (4 * found.v.shape[1] * torch.finfo(alpha.dtype).eps)
-    has = found.of_star >= 0
-    return ((seen(found, box)[found.of_star.clamp(min=0)].T & counts).any(0)) & has
+def _observed(found: Creases) -> Bool[Tensor, " m"]:
+    """Teacher nodes that some student k observes with α_kj ≠ 0, so large that g_k would tell if they had no student."""
+    if not len(found.bend):
+        return torch.zeros(len(found.of_star), dtype=torch.bool)
+    reach = found.box.reach(lowest(found.teacher)).abs().amax(0) / lowest(found.teacher).w.norm(dim=1).clamp(min=1e-300)
+    counts = (found.v @ found.v_star.T).abs() * reach > 2 * largest_gradient(found)[1][:, None]
+    return (seen(found)[found.of_star.clamp(min=0)].T & counts).any(0) & (found.of_star >= 0)
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, box: bool = False) -> Finding:

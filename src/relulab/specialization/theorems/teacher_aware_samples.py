@@ -8,9 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
-from relulab.nets.hooks import points
-from relulab.specialization.creases import creases
-from relulab.specialization.theorems.polynomial_samples import Setting, pair, specialised
+from relulab.specialization.theorems.polynomial_samples import Pair, Setting, pair, specialised
 
 SETTING = Setting(gamma=2.0, step=2.0, aware=True)
 
@@ -25,7 +23,7 @@ def teacher_aware_samples(
     loose: bool = False,
 ) -> Finding:
     """Checks theorem 4 for one teacher node, the strongest unless told; ``loose`` as in theorem 3: a false variant."""
-    return specialised(creases(teacher, student), points(x).double(), epsilon, node, SETTING, loose)
+    return specialised(Pair.of(teacher, student, x), epsilon, node, SETTING, loose)
 
 
 def of_networks(
