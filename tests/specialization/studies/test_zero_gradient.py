@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
-from relulab import Verdict
-from relulab.specialization.studies.zero_gradient import STUDY
+from relulab import Verdict, torch_default
+from relulab.specialization.studies.zero_gradient import STUDY, _spare
 
 
 def made_up(study, power: float, gradient: float = 1e-12, lost: float = 1e-4) -> xr.Dataset:
@@ -21,7 +22,8 @@ def made_up(study, power: float, gradient: float = 1e-12, lost: float = 1e-4) ->
             "epsilon": (("over", "points", "seed", "node"), noise * (np.array(N) ** power)[None, :, None, None]),
             "change": (("over", "points", "seed", "merged"), 2 * merged * noise[..., :1]),
             "left": (("over", "points", "seed", "merged"), np.full((*shape, 8), 7.0)),
-            "steepness": (("over", "points", "seed"), np.full(shape, 10.0)),
+            "residual": (("over", "points", "seed"), np.full(shape, 1e-9)),
+            "spare": (("over", "points", "seed"), noise[..., 0] * (np.array(N) ** (2 * power))[None, :, None]),
             "lost": (("over", "points", "seed", "kept"), lost * (1 + 0.1 * rng.random((*shape, len(study.kept))))),
         },
         coords={
@@ -44,15 +46,14 @@ def test_what_the_theorem_expects_holds():
     claims = {c.id: c for c in study.claims(made_up(study, -1.0))}
     assert all(c.verdict is Verdict.HOLDS for c in claims.values())
     assert claims["SS.X1.slope"].measured == pytest.approx(-1, abs=0.05)
-    assert 0.2 <= claims["SS.X1.merging"].measured < 0.4
+    assert claims["SS.X1.spare"].measured == pytest.approx(-2, abs=0.1)
 
 
 def test_what_it_does_not_expect_is_refuted():
     study = STUDY.configured("quick")
     result = made_up(study, 0.5, lost=0.3)
-    result.change[..., 0] = 1e-3  # at the smallest tolerance: not O(ε)
     found = verdicts(study, result)
-    assert found["slope"] is found["cut"] is found["merging"] is Verdict.REFUTED
+    assert found["slope"] is found["cut"] is found["spare"] is Verdict.REFUTED
 
 
 def test_of_students_with_a_gradient_nothing_is_claimed():
@@ -62,6 +63,27 @@ def test_of_students_with_a_gradient_nothing_is_claimed():
     claims = {c.id.removeprefix("SS.X1."): c for c in study.claims(result)}
     assert claims["slope"].verdict is Verdict.INCONCLUSIVE and "1 of 8 seeds" in claims["slope"].note
     assert claims["cut"].verdict is Verdict.HOLDS
+
+
+def test_of_students_that_are_inactive_nothing_is_claimed():
+    study = STUDY.configured("quick")
+    result = made_up(study, -1.0)
+    result.residual[:, 0, 3] = 10.0  # no gradient, for no node is active
+    claims = {c.id.removeprefix("SS.X1."): c for c in study.claims(result)}
+    assert claims["slope"].verdict is claims["spare"].verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_some_nodes_add_by_loops():
+    net = torch_default((3, 4, 2), seeds=[0], dtype=torch.float64)
+    x = torch.randn(20, 3, dtype=torch.float64)
+    gone = torch.tensor([True, False, True, False])
+    y = net(x)[0].detach()
+    added = torch.zeros_like(y)
+    for i, point in enumerate(x):
+        for k in (0, 2):
+            added[i] += (point @ net.W[0].data[0, :, k] + net.b[0].data[0, 0, k]).clamp(min=0) * net.W[1].data[0, k]
+    share = (added - added.mean(0)).square().sum() / (y - y.mean(0)).square().sum()
+    assert _spare(net, gone, x) == pytest.approx(float(share))
 
 
 def test_a_unit_reaches_zero_gradient_and_draws():

@@ -61,18 +61,22 @@ class FanOutCorrelation(TwoLayer):
         return [math.ceil(share * self.m) for share in (1, 1.2, 2, 5) if share <= max(self.over)]
 
     def after(self, student: MLP, task: Task, over: int) -> Reading:
-        """Share of the held-out variance lost in the widest students, cut without their teacher and by chance."""
+        """Share of the held-out variance lost in the widest students, cut without their teacher and by chance.
+
+        They are cut on one half of the held-out points and looked at on the other.
+        """
         if over < max(self.over):
             return {}
         points, found = task.held_out(), []
         for i, seed in enumerate(task.seeds):
-            x, net = points.of_lane(i)[0][:PRUNED_ON].double(), student.lane(i)
+            x, net = points.of_lane(i)[0].double(), student.lane(i)
+            fit, test = x[: len(x) // 2][:PRUNED_ON], x[len(x) // 2 :][:PRUNED_ON]
             if not all(p.isfinite().all() for p in net.parameters()):  # it diverged
                 found.append([[math.nan] * len(self.kept)] * 2)
                 continue
             chance = torch.from_numpy(stream(self.root, Role.CHANCE, seed).permutation(net.widths[1]))
-            cut = [prune(net, x, epsilon=NEAR, keep=n, refit=True).lost for n in self.kept]
-            found.append([cut, [_by_chance(net, x, chance[:n]) for n in self.kept]])
+            cut = [_lost(net, prune(net, fit, epsilon=NEAR, keep=n, refit=True).net, test) for n in self.kept]
+            found.append([cut, [_lost(net, _some(net, fit, chance[:n]), test) for n in self.kept]])
         lost = torch.tensor(found, dtype=torch.float64)
         return {"lost": (("lane", "cut"), lost[:, 0]), "lost_by_chance": (("lane", "cut"), lost[:, 1])}
 
@@ -180,21 +184,32 @@ class FanOutCorrelation(TwoLayer):
         lost = ", ".join(f"{float(here.lost.sel(polarity=p).median()):.1e} at p = {p:g}" for p in self.polarity)
         return Statement(
             "SS.F5.prunable",
-            f"Students that add little can go: log₁₀ share of the held-out variance lost when {wide}× students are cut "
-            f"to {self.kept[at]} nodes by what they add, top weights refit, less the same by chance",
+            f"Students that add little matter less: log₁₀ share of the held-out variance lost when {wide}× students "
+            f"are cut to {self.kept[at]} nodes by what they add, top weights refit, less the same by chance",
             gap.where(wide > 1).values,
             "<",
             note=f"No teacher is used. Lost is {lost} (medians).",
         )
 
 
-def _by_chance(net: MLP, x: Tensor, nodes: Tensor) -> float:
-    """The share of the output's variance that these nodes, with top weights refit, do not explain."""
-    with torch.no_grad():
-        f, y = (t[0] for t in MLP.of(net.module()).double().layers(x))
+@torch.no_grad()
+def _some(net: MLP, x: Tensor, nodes: Tensor) -> MLP:
+    """The network of some of the nodes, with top weights refit to the old outputs by least squares."""
+    net = MLP.of(net.module()).double()
+    f, y = (t[0] for t in net.layers(x))
     features = torch.nn.functional.pad(f[:, nodes], (0, 1), value=1.0)
-    left = y - features @ torch.linalg.lstsq(features, y, driver="gelsd").solution
-    return float(left.square().sum() / (y - y.mean(0)).square().sum())
+    top = torch.linalg.lstsq(features, y, driver="gelsd").solution
+    small = MLP((net.widths[0], len(nodes), net.widths[-1]), dtype=torch.float64)
+    small.W[0].data[0], small.b[0].data[0] = net.W[0].data[0][:, nodes], net.b[0].data[0][:, nodes]
+    small.W[1].data[0], small.b[1].data[0, 0] = top[:-1], top[-1]
+    return small
+
+
+@torch.no_grad()
+def _lost(net: MLP, small: MLP, x: Tensor) -> float:
+    """The share of the first one's variance on points that the second does not explain."""
+    y = MLP.of(net.module()).double()(x)[0]
+    return float((small(x)[0] - y).square().sum() / (y - y.mean(0)).square().sum())
 
 
 def _rank_of_present(a: np.ndarray, b: np.ndarray) -> np.ndarray:

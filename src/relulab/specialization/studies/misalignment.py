@@ -21,7 +21,7 @@ from relulab.specialization.teacher import teacher
 from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
-FOUND = 0.5  # alignment error below which a node counts as approached
+DELTA = 0.5  # of the theorem's exponent 1 − δ
 LOOKS = 24
 CHUNK = 5000
 
@@ -128,19 +128,25 @@ class Misalignment(Study):
         return {"misalignment": figure}
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
-        worst = result.epsilon.max("node", skipna=False)
-        slopes = [_slope(result.gradient.sel(seed=s).values, worst.sel(seed=s).values) for s in result.seed]
+        late = result.sel(epoch=result.epoch >= self.epochs**0.5)
+        worst = late.epsilon.max("node", skipna=False).transpose("seed", "epoch").values
+        gradient = late.gradient.transpose("seed", "epoch").values
+        slopes, others = (
+            np.array([_slope(g, e) for g, e in zip(gradients, worst, strict=True)])
+            for gradients in (gradient, np.roll(gradient, 1, axis=0))
+        )
         epsilon = result.epsilon.transpose("seed", "epoch", "node").values
         order = rank_correlation(np.broadcast_to(result.strength.values[:, None], epsilon.shape), epsilon)
         return [
             claim(
                 "S0.T5.slope",
-                "Misalignment falls with the gradient bound: slope of log ε_j of the worst node on log ε over "
-                "training, once all nodes are approached; 1 − δ in the theorem",
+                "Misalignment falls with the gradient bound at least as its power 1 − δ: slope of log ε_j of the worst "
+                f"node on log ε over the later half of training in logarithms, δ = {DELTA:g}",
                 slopes,
                 ">",
-                0,
-                note=f"Approached is an alignment error below {FOUND:g}.",
+                1 - DELTA,
+                note="The theorem is about any δ > 0. Both fall with time: on the gradient of another seed the slope "
+                f"is {others.mean():.2f}.",
             ),
             claim(
                 "S0.T5.weak",
@@ -172,9 +178,10 @@ def _look(star: MLP, net: MLP, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.
 
 
 def _slope(gradient: np.ndarray, epsilon: np.ndarray) -> float:
-    """Least-squares slope of log ε_j on log ε where the node is approached; NaN from fewer than three looks."""
-    use = (epsilon < FOUND) & (gradient > 0)
-    return float(np.polyfit(np.log(gradient[use]), np.log(epsilon[use]), 1)[0]) if use.sum() > 2 else np.nan
+    """Least-squares slope of log ε_j on log ε; NaN from fewer than three looks."""
+    if len(epsilon) < 3 or not ((gradient > 0) & (epsilon > 0) & np.isfinite(gradient + epsilon)).all():
+        return np.nan
+    return float(np.polyfit(np.log(gradient), np.log(epsilon), 1)[0])
 
 
 STUDY = Misalignment
