@@ -30,7 +30,7 @@ MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances at which nodes are m
 EXACT = 1e-7  # alignment errors below are far from any that N points could leave: the node is found exactly
 NEAR = 0.05  # alignment up to which nodes are merged before some are dropped, and count as specialised
 FITTED = 1e-6  # root of the summed squares of what is left: a student without active nodes has no gradient either
-NOTHING = 1e-20  # shares of the variance below count as this
+NOTHING = 1e-18  # shares of the variance below count as this: rounding
 SPARE = 1.2  # of the teacher's width, that a wide student is cut down to
 
 
@@ -188,7 +188,8 @@ class ZeroGradient(Study):
             r.where((r.gradient < self.tolerance) & (r.residual < FITTED)) for r in (narrow, result.sel(over=self.wide))
         )
         worst = self._slopes(narrow.epsilon.max("node", skipna=False))
-        spare = self._slopes(narrow.spare.clip(min=NOTHING))
+        few, many = (narrow.spare.sel(points=N) for N in (min(self.points), max(self.points)))
+        spare = (np.log10(many.clip(min=NOTHING)) - np.log10(few.clip(min=NOTHING))).values
         strongest = (narrow.epsilon.fillna(-1).argmax("node") == 0).mean().item()
         lost = cut.lost.sel(points=self.points[1], kept=math.ceil(SPARE * self.m)).values
         return [
@@ -204,12 +205,14 @@ class ZeroGradient(Study):
             ),
             claim(
                 "SS.X1.spare",
-                "What un-specialised students add together falls with the number of points: slope, on log N, of the "
-                f"log share of the held-out variance that goes with students farther than {NEAR:g} from every teacher node",
+                "Un-specialised students add less the more points there are: log₁₀ share of the held-out variance that "
+                f"students farther than {NEAR:g} from every teacher node add together, at {max(self.points):,} points "
+                f"less at {min(self.points):,}",
                 spare,
                 "<",
                 0,
-                note="Theorem 2 has 0 for infinitely many points.",
+                note=f"Theorem 2 has 0 for infinitely many points. Shares below {NOTHING:g} count as that: at "
+                f"{max(self.points):,} points {int((many < NOTHING).sum())} of {many.size} students.",
             ),
             claim(
                 "SS.X1.cut",
