@@ -81,8 +81,8 @@ class ZeroGradient(Study):
             Unit(f"over{over}-points{N}-seed{seed}", {"over": over, "N": N, "seed": seed}, self.epochs * 1000, cost)
             for over, N in dict.fromkeys(kinds)
             for seed in range(self.seeds)
-            # about 40 steps with products of N rows and all weights of the lowest layer
-            for cost in (40 * 2.0 * N * (over * self.m * (self.d + 1)) ** 2,)
+            # about 60 steps, each a product of N rows with all weights of the lowest layer and as much for the rest
+            for cost in (140 * 2.0 * N * (over * self.m * (self.d + 1)) ** 2,)
         ]
 
     @property
