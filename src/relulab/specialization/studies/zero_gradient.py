@@ -200,8 +200,8 @@ class ZeroGradient(Study):
                 worst,
                 "<",
                 0,
-                note="Theorem 3 asks for N ~ 1/ε points, which is a slope of −1. The worst node is the first, the "
-                f"strongest, in {strongest:.0%} of the students.",
+                note="A study of ours. Theorem 3 asks for N ~ 1/ε points, which is a slope of −1. The worst node is "
+                f"the first, the strongest, in {strongest:.0%} of the students.",
             ),
             claim(
                 "SS.X1.spare",
@@ -211,7 +211,7 @@ class ZeroGradient(Study):
                 spare,
                 "<",
                 0,
-                note=f"Theorem 2 has 0 for infinitely many points. Shares below {NOTHING:g} count as that: at "
+                note=f"A study of ours. Theorem 2 has 0 for infinite data. Shares below {NOTHING:g} count as that: at "
                 f"{max(self.points):,} points {int((many < NOTHING).sum())} of {many.size} students.",
             ),
             claim(
@@ -221,7 +221,8 @@ class ZeroGradient(Study):
                 lost,
                 "<",
                 0.01,
-                note="The lines, 99 % and a fifth more than the teacher's width, are ours, drawn before the first run.",
+                note="A study of ours; the lines, 99 % and a fifth more than the teacher's width, were drawn before the "
+                "first run.",
                 within=(0, math.inf),
             ),
         ]
