@@ -221,8 +221,8 @@ class ZeroGradient(Study):
                 lost,
                 "<",
                 0.01,
-                note="A study of ours; the lines, 99 % and a fifth more than the teacher's width, were drawn before the "
-                "first run.",
+                note="A study of ours; the lines, 99 % and a fifth more than the teacher's width, were drawn before "
+                "the first run.",
                 within=(0, math.inf),
             ),
         ]
