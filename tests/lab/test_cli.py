@@ -15,7 +15,7 @@ RELULAB = [sys.executable, "-c", "from relulab.lab.cli import main; main()"]
 
 
 def relulab(*words: str, cwd=None, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([*RELULAB, *words], capture_output=True, text=True, cwd=cwd, timeout=120, **options)
+    return subprocess.run([*RELULAB, *words], capture_output=True, text=True, cwd=cwd, timeout=600, **options)
 
 
 def test_version(here):

@@ -324,3 +324,41 @@ def test_alignment_says_who_lies_on_whom_and_who_sees_it(here, tmp_path):
     one_line(here("check", "SS.T1", *files, "--set", "boxes=true"), "did you mean 'box'")
     one_line(here("check", "SS.T3", *files, "--set", "epsilon=small"), "epsilon = 'small'")
     one_line(here("check", "SS.L1", *files, "--set", "epsilon=1"), "it has none")
+
+
+def test_users_mistakes_on_pairs_are_sentences(here, tmp_path):
+    star, dead = torch_default((4, 3, 2), seeds=[0]), MLP((4, 3, 2))
+    save(star, tmp_path / "star.safetensors")
+    save(dead, tmp_path / "dead.safetensors")
+    save(torch_default((5, 3, 2), seeds=[0]), tmp_path / "five.safetensors")
+    x = np.random.default_rng(0).normal(size=(60, 4))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "flat.npy", x * [1, 0, 1, 1])
+    code, out, _ = here("measure", "alignment", "star.safetensors", "dead.safetensors", "-d", "x.npy", "--json")
+    assert code == 0 and {row["epsilon"] for row in json.loads(out)["nodes"]} == {None}
+    one_line(here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "flat.npy"), "input 1 has one")
+    files = ("--teacher", "star.safetensors", "--student", "five.safetensors", "-d", "x.npy")
+    for theorem in ("SS.L4", "SS.T1", "SS.T2", "SS.T3", "SS.T4", "S0.T1", "S0.T5"):
+        one_line(here("check", theorem, *files), "inputs")
+    for wrong in (("--tolerance", "nan"), ("--tolerance", "1.5"), ("--tolerance", "-1")):
+        one_line(here("prune", "star.safetensors", "-d", "x.npy", *wrong), "tolerance")
+    one_line(here("prune", "star.safetensors", "-d", "x.npy", "--slope", "0.1"), "leaky with slope 0.1")
+    one_line(here("prune", "dead.safetensors", "-d", "x.npy"), "zero weights")
+
+
+def test_checkpoints_that_a_shell_sorted_are_taken_by_their_numbers(here, tmp_path):
+    star = torch_default((4, 3, 2), seeds=[0])
+    save(star, tmp_path / "star.safetensors")
+    for epoch in (1, 2, 10):
+        save(star if epoch >= 2 else torch_default((4, 3, 2), seeds=[5]), tmp_path / f"e{epoch}.safetensors")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(60, 4)))
+    words = ("measure", "strength", "star.safetensors", "e1.safetensors", "e10.safetensors", "e2.safetensors")
+    code, out, err = here(*words, "-d", "x.npy", "--json", "--threshold", "0.9999")
+    document = json.loads(out)
+    assert code == 0 and "by their numbers" in err
+    assert document["checkpoints"] == ["e1.safetensors", "e2.safetensors", "e10.safetensors"]
+    assert {row["recovered_at"] for row in document["layers"][0]["nodes"]} == {1}
+    backwards = ("measure", "strength", "star.safetensors", "e10.safetensors", "e1.safetensors")
+    code, out, err = here(*backwards, "-d", "x.npy", "--json")
+    assert not err and json.loads(out)["checkpoints"] == ["e10.safetensors", "e1.safetensors"]  # an order of one's own
+    one_line(here(*words, "-d", "x.npy", "--threshold", "2"), "between 0 and 1")

@@ -93,7 +93,7 @@ def test_networks_that_do_not_fit_are_refused(widths):
 
 def test_boxes_that_do_not_fit_are_refused():
     for box in (rl.Box.around(2), rl.Box(torch.zeros(3), torch.zeros(3)), rl.Box.around(3, 1e308)):
-        with pytest.raises(rl.UserError, match="low < high"):
+        with pytest.raises(rl.UserError, match=r"low < high|one value only"):
             creases(*exact_pair(), box)
     for x in (torch.zeros(0, 3), torch.zeros(3)):
         with pytest.raises(rl.UserError, match="at least one"):

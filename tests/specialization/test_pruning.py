@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from relulab import MLP, UserError, torch_default
+from relulab import MLP, UserError, alignment, lowest, torch_default
 from relulab.specialization.groups import groups
 from relulab.specialization.pruning import prune
 
@@ -123,3 +123,11 @@ def test_a_merge_at_a_tolerance_changes_the_output_in_proportion():
 def test_mistakes_are_said(call, sentence):
     with pytest.raises(UserError, match=sentence):
         call(points())
+
+
+def test_with_a_teacher_each_of_its_nodes_keeps_its_nearest_group():
+    star, net, x = teacher(), redundant(noise=0.02), points()
+    net.W[1].data[0, [3, 8, 13]] *= 0.01  # a node of the teacher that hardly counts any more
+    alone, taught = prune(net, x, epsilon=0.05, keep=5), prune(net, x, epsilon=0.05, keep=5, teacher=star)
+    follows = [{int(s) for s in alignment(lowest(star), p.groups.nodes).argmin(1)} for p in (alone, taught)]
+    assert set(taught.kept) == follows[1] and set(alone.kept) != follows[0]

@@ -128,10 +128,19 @@ class Theorem:
     def name(self) -> str:
         return self.check.__name__.replace("_", "-")
 
+    @property
+    def _keywords(self) -> dict[str, inspect.Parameter]:
+        parameters = inspect.signature(self.of_networks).parameters if self.of_networks else {}
+        return {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The settings of the check on networks, with what they are unless told."""
+        return {name: p.default for name, p in self._keywords.items()}
+
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of the check on networks, if it has them and they are of the right kind."""
-        parameters = inspect.signature(self.of_networks).parameters if self.of_networks else {}
-        known = {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+        known = self._keywords
         found = {}
         for name, value in wanted.items():
             if name not in known:

@@ -37,6 +37,12 @@ class Box(NamedTuple):
     def fits(self, d: int) -> "Box":
         """This box in float64, if it is an open region of R^d."""
         low, high = self.low.double(), self.high.double()
+        flat = (low == high).nonzero()[:, 0].tolist() if len(low) == len(high) == d else []
+        if flat:
+            raise UserError(
+                f"input {flat[0]} has one value only, {float(low[flat[0]]):g}: a box needs room in every direction, so "
+                "give points in which it varies or networks without that input"
+            )
         if not len(low) == len(high) == d or not ((low < high) & (high - low).isfinite()).all():
             raise UserError(f"a box of {len(low)} and {len(high)} ends for {d} inputs: as many, finite, low < high")
         return Box(low, high)

@@ -37,7 +37,8 @@ def two_layer(net: nn.Module) -> MLP:
     """A copy of one two-layer network in float64, or a sentence."""
     net = net if isinstance(net, MLP) else MLP.of(net)
     if net.depth != 2 or net.lanes != 1 or net.slope:
-        raise UserError(f"one two-layer ReLU network was expected, given were {net.lanes} of {net.depth} layers")
+        leaky = f", leaky with slope {net.slope:g}" if net.slope else ""
+        raise UserError(f"one two-layer ReLU network was expected, given was {net.lanes} of {net.depth} layers{leaky}")
     return MLP.of(net.module()).double()
 
 

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.errors import UserError
+from relulab.lab.theorem import finite
 from relulab.nets.hooks import points
 from relulab.specialization.alignment import alignment
 from relulab.specialization.box import Box
@@ -38,7 +39,7 @@ def pair_rows(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], b
     for j in strength.argsort(descending=True).tolist():
         by = sees[found.of_star[j]] if found.of_star[j] >= 0 else torch.zeros(len(mine.b), dtype=torch.bool)
         rows.append({
-            "node": j, "strength": float(strength[j]), "student": int(nearest[j]), "epsilon": float(epsilon[j]),
+            "node": j, "strength": float(strength[j]), "student": int(nearest[j]), "epsilon": finite(float(epsilon[j])),
             "same_side": bool(oriented[j] <= epsilon[j]), "observers": int(by.sum()),
             "alpha": float(alpha[j][by].max()) if by.any() else 0.0, "band": int(counts[j]),
             "kappa": float(shares[j].max()),

@@ -16,6 +16,7 @@ from relulab.specialization.box import Box
 from relulab.specialization.groups import Groups, groups, two_layer
 from relulab.specialization.nodes import Nodes, lowest, regular
 
+FOLLOWS = 0.2  # alignment up to which a group counts as following a teacher node
 CHUNK = 5000  # points at a time, so that memory does not grow with the data
 
 
@@ -49,15 +50,20 @@ def prune(
 ) -> Pruned:
     """Merges nodes that are ε-aligned, then keeps the groups that matter on the points x.
 
-    Groups are ranked by ‖a_s‖ · rms of σ(u_sᵀx + b_s), and, with a teacher, those aligned with one of its nodes before
-    all others. Kept are ``keep`` of them, or as few as lose no more than ``tolerance`` of the output's variance.
-    ``refit`` fits the top weights of what is left to the old outputs by least squares.
+    Groups are ranked by ‖a_s‖ · rms of σ(u_sᵀx + b_s), and, with a teacher, the group nearest to each of its nodes, if
+    they are aligned up to 0.2, before all others. Kept are ``keep`` of them, or as few as lose no more than
+    ``tolerance`` of the output's variance before a refit. ``refit`` fits the top weights of what is left to the old
+    outputs by least squares.
     """
     net, x = two_layer(net), points(x).double()
-    if x.dim() != 2 or x.shape[1] != net.widths[0] or len(x) < 2:
-        raise UserError(f"points of shape {tuple(x.shape)} for a network of {net.widths[0]} inputs: at least two rows")
+    if x.dim() != 2 or x.shape[1] != net.widths[0]:
+        raise UserError(f"points of shape {tuple(x.shape)} for a network of {net.widths[0]} inputs")
+    if len(x) < 2:
+        raise UserError(f"{len(x)} points: a variance needs at least 2")
     if keep is not None and keep < 1:
         raise UserError(f"keep {keep}: at least one node must stay")
+    if not 0 <= tolerance < 1:
+        raise UserError(f"tolerance {tolerance}: a share of the variance from 0 to below 1")
     found = groups(net, epsilon)
     if not len(found):
         raise UserError("all hidden nodes have zero weights: the network is a constant")
@@ -65,7 +71,7 @@ def prune(
         y = torch.cat([net(part)[0] for part in x.split(CHUNK)])
     variance = float((y - y.mean(0)).square().sum() / len(x))
     if not variance > 0:
-        raise UserError("the network puts out the same on all points: there is nothing to explain")
+        raise UserError("the network puts out the same on all points, as if all units were dead: nothing to explain")
     order = _ranked(found, x, teacher, epsilon)
     counts = sorted({*_spread(1, len(found)), min(keep or 1, len(found))})
     losses = dict(zip(counts, _losses(found, order, x, y, counts).tolist(), strict=True))
@@ -92,7 +98,9 @@ def _ranked(found: Groups, x: Tensor, teacher: nn.Module | None, epsilon: float)
         star = lowest(teacher)
         if star.w.shape[1] != x.shape[1]:
             raise UserError(f"a teacher of {star.w.shape[1]} inputs for points of {x.shape[1]}")
-        adds = adds + (alignment(star, found.nodes).amin(0) <= epsilon) * (1 + adds.max())
+        near, group = alignment(star, found.nodes).min(1)
+        first = group[near <= max(epsilon, FOLLOWS)].unique()
+        adds[first] += 1 + adds.max()
     return adds.argsort(descending=True, stable=True)
 
 

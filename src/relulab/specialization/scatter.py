@@ -38,7 +38,7 @@ def eta(x: Float[Tensor, "N d"], scale: float, *, directions: int = 200, seed: i
     lies between them, where such a net is affordable (d up to 2, or 3 at a coarse scale); else (N − d − 1)/(N scale).
 
     >>> eta(torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None], scale=0.1)
-    Estimate(low=0.9900247506187655, high=0.9950248756218906)
+    Estimate(low=0.9900497512437811, high=0.9900497512437811)
     """
     x = _scattered(x)
     N, d = x.shape

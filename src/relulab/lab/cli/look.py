@@ -53,6 +53,9 @@ def show(
             "demonstrations": {d.name: d.expected.name for d in thing.demonstrations},
             "run": f"relulab check {thing.id}",
         }  # fmt: skip
+        if thing.of_networks:
+            words = "".join(f" --set {name}={_plain(value)}" for name, value in thing.defaults.items())
+            document["on files"] = f"relulab check {thing.id} --teacher A --student B --data X{words}"
     else:
         document = {
             "instrument": thing.name, "title": thing.title, "source": thing.source, "about": getdoc(thing.function),

@@ -56,6 +56,7 @@ def alignment(
     teacher: Network,
     student: Network,
     data: Data,
+    slope: Slope = None,
     band: Annotated[float, typer.Option(help="Distance from a boundary within which points are counted.")] = 0.1,
     json_: Json = False,
 ) -> None:
@@ -63,7 +64,7 @@ def alignment(
     from relulab.nets.files import load
     from relulab.specialization.pair_report import pair_rows
 
-    nets = [load(path) for path in (teacher, student)]
+    nets = [load(path, slope=slope) for path in (teacher, student)]
     found = pair_rows(*nets, points(data, *nets), band)
     document = {"teacher": str(teacher), "student": str(student), "data": str(data), **found}
     if json_:

@@ -42,7 +42,7 @@ def print_matches(document: dict) -> None:
 
 def print_pair(document: dict) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    names = ("teacher node", "strength", "student", "ε", "observers", "max |α|", f"within {document['width']:g}", "κ")
+    names = ("teacher node", "‖v*‖‖w*‖", "student", "ε", "observers", "max |α|", f"within {document['width']:g}", "κ")
     for column in names:
         table.add_column(column, justify="right")
     for row in document["nodes"][:SHOWN]:

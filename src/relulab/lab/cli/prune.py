@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from relulab.lab.cli.look import Json, print_json
-from relulab.lab.cli.measure import Data, points
+from relulab.lab.cli.measure import Data, Slope, points
 
 
 def prune(
@@ -18,6 +18,7 @@ def prune(
     keep: Annotated[int | None, typer.Option(help="How many nodes to keep, instead of --tolerance.")] = None,
     tolerance: Annotated[float, typer.Option(help="Share of the output's variance that may be lost.")] = 1e-12,
     refit: Annotated[bool, typer.Option(help="Fit the top weights of what is left.")] = False,
+    slope: Slope = None,
     figure: Annotated[
         Path | None, typer.Option("--figure", help="The curve of what is lost against kept nodes: .png, .svg or .pdf.")
     ] = None,
@@ -32,7 +33,7 @@ def prune(
     for path, endings in ((out, (".safetensors",)), (figure, (".png", ".svg", ".pdf"))):
         if path and (path.suffix not in endings or not path.parent.is_dir()):
             raise UserError(f"{path}: a {' or '.join(endings)} file in a folder that is there")
-    net, star = load(student), load(teacher) if teacher else None
+    net, star = load(student, slope=slope), load(teacher, slope=slope) if teacher else None
     found = pruning.prune(
         net, points(data, net), epsilon=epsilon, keep=keep, tolerance=tolerance, refit=refit, teacher=star
     )

@@ -1,5 +1,6 @@
 """The verb measure strength: what checkpoints of a student tell of its training."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,9 @@ def strength(
 
     if figure and (figure.suffix not in (".png", ".svg", ".pdf") or not figure.parent.is_dir()):
         raise UserError(f"{figure}: a .png, .svg or .pdf file in a folder that is there")
+    if not 0 < threshold < 1:
+        raise UserError(f"--threshold {threshold:g}: a correlation between 0 and 1")
+    checkpoints = _in_order(checkpoints)
     nets = [load(path, slope=slope).double() for path in (teacher, *checkpoints)]
     found = history(nets[0], nets[1:], points(data, *nets))
     layers = [
@@ -46,3 +50,14 @@ def strength(
     from relulab.lab.cli.measured import print_history
 
     print_history(document)
+
+
+def _in_order(paths: list[Path]) -> list[Path]:
+    """Files that a shell has sorted letter by letter, with epoch10 before epoch2, by their numbers; others as given."""
+    natural = sorted(paths, key=lambda path: [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", str(path))])
+    if paths == natural or [str(p) for p in paths] != sorted(str(p) for p in paths):
+        return paths
+    from relulab.lab.cli.tables import errors
+
+    errors.print(f"checkpoints by their numbers: {natural[0].name} … {natural[-1].name}", highlight=False)
+    return natural

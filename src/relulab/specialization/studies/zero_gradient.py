@@ -88,7 +88,7 @@ class ZeroGradient(Study):
     @property
     def kept(self) -> range:
         """Numbers of nodes that a wide student is cut down to."""
-        return range(1, 3 * self.m + 1)
+        return range(1, min(3, self.wide) * self.m + 1)
 
     def student(self, unit: Unit, tick: Tick) -> tuple[MLP, MLP, Task, Fit]:
         """Teacher, student at zero gradient, the task, and how the fit ended."""

@@ -36,9 +36,13 @@ def interpolation(
     teacher, student = (_one(net) for net in (teacher, student))
     x = points(x).detach().double()
     if x.dim() != 2 or not x.shape[1] == teacher.widths[0] == student.widths[0]:
-        raise UserError(f"points of shape {tuple(x.shape)} for networks of {teacher.widths[0]} and {student.widths[0]}")
-    if teacher.widths[-1] != student.widths[-1] or batch < 1:
-        raise UserError(f"{teacher.widths[-1]} and {student.widths[-1]} outputs, batch {batch}: equal, and at least 1")
+        raise UserError(
+            f"points of shape {tuple(x.shape)} for networks of {teacher.widths[0]} and {student.widths[0]} inputs"
+        )
+    if teacher.widths[-1] != student.widths[-1]:
+        raise UserError(f"{teacher.widths[-1]} and {student.widths[-1]} outputs: they must agree")
+    if batch < 1:
+        raise UserError(f"batch {batch}: at least one point")
     condition = Check(f"points, more than the {batch} of a batch", len(x), ">=", batch + 1)
     if not condition.holds:
         return Finding((condition,), ())

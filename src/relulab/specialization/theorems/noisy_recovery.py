@@ -52,14 +52,22 @@ def noisy_recovery(
     star = regular(lowest(found.teacher))
     j = int(found.v_star.norm(dim=1).argmax()) if node is None else node
     if not 0 <= j < len(star.w) or star.w.shape[1] < 2:
-        raise UserError(f"teacher node {j} of {len(star.w)} in {star.w.shape[1]} dimensions: a node, and at least 2")
+        raise UserError(
+            f"teacher node {j}: the teacher has nodes 0 … {len(star.w) - 1} in {star.w.shape[1]} dimensions, of which "
+            "there must be at least 2"
+        )
     epsilon, exact = gradient_on(found)
     bounds = promised(found, j, epsilon)
     others = Nodes(*(torch.cat([t[:j], t[j + 1 :]]) for t in star))
     factor = min(bounds.sine, 1.0) if squared else 1.0
     mine = _excess(star, j, regular(lowest(found.student)), bounds, factor)
+    says = f"radius of a ball in the boundary of node {j} that is 5ε/|α| inside the box and a student's active side, "
+    says += f"ε = {epsilon:.2g}"
+    radius = Check(says, bounds.radius, ">=", 1e-12)
+    if not radius.holds:
+        return Finding((radius,), ())
     conditions = (
-        Check("radius of a ball in the node's boundary that student k sees", bounds.radius, ">=", 1e-12),
+        radius,
         Check("bound on sin θ̃, below 1 so that it says something", bounds.sine, "<=", 1.0),
         Check("other teacher nodes, in units of the bounds", _excess(star, j, others, bounds, 1.0), ">=", 1.0),
     )

@@ -102,11 +102,18 @@ def specialised(found: Pair, epsilon: float, node: int | None, setting: Setting,
     g, allowance = _gradient(found, j, best.width, setting)
     conditions = (
         Check(f"|α_kj| of student {best.k}, above 0", best.alpha, ">=", float(torch.finfo(x.dtype).tiny)),
-        Check(f"(a) points in the band of node {j} where student {best.k} is active", best.count, ">=", best.wanted),
+        Check(
+            f"(a) points within ε' = {best.width:.2g} of the boundary of node {j} where student {best.k} is active",
+            best.count,
+            ">=",
+            best.wanted,
+        ),
         Check("(b) max(M₁, M₂) ε', at most ε", best.M * best.width, "<=", epsilon),
         Check("(c) distance of the nearest other teacher node, above ε", float(gap.min()), ">=", above),
         Check("(d) largest |g_1| on the points and their augmentation", g, "<=", allowed, allowance),
     )
+    if math.isinf(best.M):  # too few points: there is nothing that (b) and (d) could be about
+        return Finding(conditions[:2], ())
     nearest = alignment(Nodes(star.w[j : j + 1], star.b[j : j + 1]), mine, either_side=True).min()
     return Finding(conditions, (Check(f"alignment error of teacher node {j}", float(nearest), "<=", epsilon),))
 

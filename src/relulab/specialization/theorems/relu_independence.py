@@ -103,7 +103,10 @@ def _vanishing(F: Float[Tensor, "N c"]) -> tuple[Float[Tensor, " c"], float]:
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
     """The nodes of both networks together, on the box that the points span."""
-    both = Nodes(*(torch.cat(part) for part in zip(lowest(teacher), lowest(student), strict=True)))
+    star, mine = lowest(teacher), lowest(student)
+    if star.w.shape[1] != mine.w.shape[1]:
+        raise UserError(f"a teacher of {star.w.shape[1]} inputs and a student of {mine.w.shape[1]}: they must agree")
+    both = Nodes(*(torch.cat(part) for part in zip(star, mine, strict=True)))
     alive = both.w.abs().amax(1) > 0  # the others are constants
     return relu_independence(Nodes(both.w[alive], both.b[alive]), Box.of(x))
 

@@ -67,7 +67,12 @@ def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> t
     if not g_1.numel():
         raise UserError(f"points of shape {tuple(x.shape)}: at least one was expected")
     return (
-        Check(f"training points, infinitely many of an open region; given were {len(x):,}", 0, ">=", 1),
+        Check(
+            f"training points, infinitely many of an open region; given were {len(x):,} (box=true: all of their box)",
+            0,
+            ">=",
+            1,
+        ),
         Check("largest |g_1| at these points", float(g_1.abs().max()), "==", 0.0, float(allowance.max())),
     )
 
