@@ -4,42 +4,18 @@ import json
 import shutil
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlparse
 
 import pytest
-from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from relulab.lab.report import build
 from relulab.lab.words import VERDICTS
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs Chromium and its driver (Debian: apt install chromium chromium-driver)"
-)
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 KINDS = ("index", "fan-out-correlation", "recovery-order", "recovery-smoke", "SS.L1")
 WIDE = 1200
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = ChromeOptions()
-    options.binary_location = CHROMIUM
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # Not among pytest's folders: a browser on its way out may still write while they are tidied up.
-    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in (*FLAGS.split(), f"--user-data-dir={profile}"):
-            options.add_argument(flag)
-        browser = Chrome(options=options, service=Service(DRIVER))
-        yield browser
-        browser.quit()
 
 
 @pytest.fixture(scope="module")
@@ -60,26 +36,6 @@ def runs(small_runs, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def report(runs, tmp_path_factory) -> Path:
     return build(runs, tmp_path_factory.mktemp("a report with spaces & signs")).parent
-
-
-@pytest.fixture
-def visit(browser, report):
-    """Opens a page by the beginning of its name, at a width and in a colour scheme."""
-
-    def visit(
-        kind: str = "index", *, width: int = WIDE, scheme: str = "light", anchor: str = "", still: bool = False,
-        pages: Path = report,
-    ) -> Chrome:  # fmt: skip
-        screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce" if still else "no-preference"}
-        media = {"features": [{"name": name, "value": value} for name, value in wishes.items()]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-        browser.get("about:blank")  # or another anchor of the page that is open would not load it anew
-        browser.get(next(pages.rglob(f"{kind}*.html")).as_uri() + anchor)
-        return browser
-
-    return visit
 
 
 def js(browser: Chrome, code: str, *arguments):
@@ -227,21 +183,13 @@ def test_a_wide_figure_scrolls_by_keys_on_a_phone(visit):
     WebDriverWait(browser, 10).until(lambda b: js(b, "return arguments[0].scrollLeft", region) > 0)
 
 
-CUT = """return [...document.querySelectorAll("body *")].filter(e => {
-    if (!e.checkVisibility() || e.closest("thead, .skip")) return false;
-    const box = e.getBoundingClientRect(), free = !e.parentElement.closest(".scroll, pre");
-    const cut = e.scrollWidth > e.clientWidth + 1 && ["hidden", "clip"].includes(getComputedStyle(e).overflowX);
-    return cut || (free && (box.right > innerWidth + 1 || box.left < -1));
-}).map(e => e.outerHTML.slice(0, 80))"""
-
-
 @pytest.mark.parametrize("width", [360, 390, 768])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_narrow_page_does_not_scroll_sideways_and_cuts_nothing(visit, kind, width):
+def test_a_narrow_page_does_not_scroll_sideways_and_cuts_nothing(visit, cut_off, kind, width):
     browser = visit(kind, width=width)
     page, window = js(browser, "return [document.scrollingElement.scrollWidth, innerWidth]")
     assert page <= window == width
-    assert js(browser, CUT) == []
+    assert cut_off() == []
 
 
 def test_a_long_word_does_not_widen_a_phones_page(visit):
@@ -378,78 +326,3 @@ def test_without_scripts_everything_is_shown_and_nothing_is_dead(visit):
 def test_what_is_not_shown_is_named(visit):
     text = visit().find_element(By.TAG_NAME, "main").text
     assert "Not shown" in text and "S0.T6.json: " in text
-
-
-@pytest.fixture(scope="module")
-def moving(moving_runs, tmp_path_factory) -> Path:
-    return build(moving_runs, tmp_path_factory.mktemp("a report that moves")).parent
-
-
-MOVING = "const i = document.querySelector('.moving img'); i.scrollIntoView();"
-
-
-def showing(browser: Chrome) -> str:
-    """The file that stands in the animation's place, once it has loaded."""
-    loaded = MOVING + "return i.complete && i.naturalWidth > 300 && i.checkVisibility()"
-    WebDriverWait(browser, 20).until(lambda b: js(b, loaded))
-    return unquote(js(browser, MOVING + "return i.currentSrc")).rpartition("/")[2]
-
-
-def test_an_animation_moves_unless_the_reader_prefers_that_nothing_does(visit, moving):
-    assert showing(visit("plane", pages=moving)) == "lines.gif"
-    assert showing(visit("plane", pages=moving, still=True)) == "lines.still.png"
-
-
-def test_nothing_is_loaded_before_it_comes_near(visit, moving, tmp_path):
-    far = shutil.copytree(moving, tmp_path / "far")
-    page = next(far.rglob("plane*.html"))
-    place = '<figure class="moving">'
-    page.write_text(page.read_text().replace(place, f'<div style="height: 20000px"></div>{place}'))
-    browser = visit("plane", pages=far)
-    assert js(browser, "return document.querySelector('.moving img').currentSrc") == ""
-    assert showing(browser) == "lines.gif"
-
-
-@pytest.mark.parametrize("still", [False, True])
-def test_an_animation_can_be_stopped_and_started_by_keys(visit, moving, still):
-    browser = visit("plane", pages=moving, still=still)
-    files = ["lines.gif", "lines.still.png"]
-    words = ["pause", "play"]
-    button = browser.find_element(By.CSS_SELECTOR, "button[data-motion]")
-    for turn in range(3):
-        now = (turn + still) % 2
-        WebDriverWait(browser, 10).until(lambda b, now=now: showing(b) == files[now])
-        assert button.text == words[now] and button.accessible_name == f"{words[now]} lines"
-        js(browser, "arguments[0].focus()", button)
-        ActionChains(browser).send_keys(Keys.ENTER).perform()
-
-
-@pytest.mark.parametrize("width", [360, 768, WIDE])
-def test_an_animation_is_seen_whole(visit, moving, width):
-    browser = visit("plane", pages=moving, width=width)
-    showing(browser)
-    box = js(browser, MOVING + "const b = i.getBoundingClientRect(); return [b.left, b.right, b.width / b.height]")
-    natural = js(browser, MOVING + "return i.naturalWidth / i.naturalHeight")
-    assert box[0] >= 0 and box[1] <= width and box[2] == pytest.approx(natural, rel=0.02)
-    assert box[1] - box[0] > 0.8 * min(width, 576)
-    assert js(browser, "return document.scrollingElement.scrollWidth") <= width and js(browser, CUT) == []
-
-
-def test_a_moving_page_does_not_complain_and_names_everything(visit, moving):
-    browser = visit("plane", pages=moving)
-    showing(browser)
-    assert browser.get_log("browser") == []
-    tree = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    nodes = [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in tree if not n["ignored"]]
-    assert any(role == "image" and "Lines of 6 students turn" in name for role, name in nodes)
-    assert [node for node in nodes if node[0] in ("link", "button", "image") and not node[1].strip()] == []
-
-
-def test_without_scripts_an_animation_is_shown_and_no_button_is_dead(visit, moving):
-    browser = visit("plane", pages=moving)
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        button = visit("plane", pages=moving).find_element(By.CSS_SELECTOR, "button[data-motion]")
-        assert showing(browser) == "lines.gif" and not button.is_displayed()
-    finally:
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

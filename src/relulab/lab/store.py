@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +21,9 @@ from relulab.lab.study import Study, Unit
 
 SCHEMA = 1
 """Counts changes of the layout of a run's folder; a run says in config.json which one it has."""
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings under which a figure is written where a user wants it."""
 
 MOVING = {"gif": "gif", "still": "still.png"}
 """The files of an animation by their endings: what moves, and its last frame for those who prefer that nothing does."""
@@ -72,6 +75,14 @@ def read_dataset(path: Path) -> xr.Dataset:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def check_place(path: Path, endings: Sequence[str]) -> None:
+    """That a file can be written there, before the work is done that it is to hold."""
+    if path.suffix not in endings:
+        raise UserError(f"{path}: written is {' or '.join(endings)}, not {path.suffix or 'a file without an ending'}")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {path.parent}")
 
 
 def write_checked(path: Path, content: bytes) -> None:

@@ -6,12 +6,11 @@ import xarray as xr
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from relulab.errors import UserError
 from relulab.lab.figure import drawn, house_style, panels
-from relulab.lab.store import encode, write_bytes
+from relulab.lab.store import PICTURES, check_place, encode, write_bytes
 from relulab.specialization.correlation import best_match, recovered, rho_mean
 
-ENDINGS = (".nc", ".csv", ".png", ".svg", ".pdf")
+ENDINGS = (".nc", ".csv", *PICTURES)
 
 
 def matches(rho: dict[str, Tensor], threshold: float) -> list[dict]:
@@ -39,16 +38,9 @@ def _lanes(rho: dict[str, Tensor]) -> list[tuple[str, Tensor]]:
     return found
 
 
-def check_ending(path: Path) -> None:
-    if path.suffix not in ENDINGS:
-        raise UserError(f"{path}: correlations are written as {', '.join(ENDINGS)}")
-    if not path.parent.is_dir():
-        raise UserError(f"{path}: there is no folder {path.parent}")
-
-
 def write(rho: dict[str, Tensor], path: Path) -> None:
     """All correlations: a variable a layer in netCDF, a row a pair in CSV, or a picture."""
-    check_ending(path)
+    check_place(path, ENDINGS)
     if path.suffix in (".nc", ".csv"):
         data = {
             f"layer {layer}": xr.DataArray(one.numpy(), dims=(f"a {layer}", f"b {layer}"), name="rho")

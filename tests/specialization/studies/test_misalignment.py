@@ -49,7 +49,7 @@ def test_a_look_by_loops():
     star = rl.teacher((4, 3, 2), seeds=[1])
     net = rl.torch_default((4, 5, 2), seeds=[2], dtype=torch.float64)
     x = torch.randn(30, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    gradient, epsilon, alpha = _look(star, net, x, star(x)[0].detach())
+    gradient, epsilon, alpha = _look(star, net, x)
     v, v_star = net.W[1].data[0], star.W[1].data[0]
     slow = 0.0
     for point in x:

@@ -30,12 +30,13 @@ def correlation(
 ) -> None:
     """Which unit of B follows which unit of A, layer by layer: normalised correlations of their activations."""
     from relulab.errors import UserError
+    from relulab.lab.store import check_place
     from relulab.nets.files import load
     from relulab.specialization.correlation import layer_correlations
-    from relulab.specialization.matches import check_ending, matches, write
+    from relulab.specialization.matches import ENDINGS, matches, write
 
     if out:
-        check_ending(out)
+        check_place(out, ENDINGS)
     nets = [load(path, slope=slope).double() for path in (a, b)]
     rho = layer_correlations(*nets, points(data, *nets))
     if not rho:

@@ -25,14 +25,14 @@ def prune(
     json_: Json = False,
 ) -> None:
     """Merge hidden nodes that share a hyperplane, drop those that add nothing, and say what that changes."""
-    from relulab.errors import UserError
+    from relulab.lab.store import PICTURES, check_place, write_bytes
     from relulab.nets.files import load, save
     from relulab.specialization import pruning
     from relulab.specialization.pruning_report import group_rows, picture
 
-    for path, endings in ((out, (".safetensors",)), (figure, (".png", ".svg", ".pdf"))):
-        if path and (path.suffix not in endings or not path.parent.is_dir()):
-            raise UserError(f"{path}: a {' or '.join(endings)} file in a folder that is there")
+    for path, endings in ((out, (".safetensors",)), (figure, PICTURES)):
+        if path:
+            check_place(path, endings)
     net, star = load(student, slope=slope), load(teacher, slope=slope) if teacher else None
     found = pruning.prune(
         net, points(data, net), epsilon=epsilon, keep=keep, tolerance=tolerance, refit=refit, teacher=star
@@ -47,7 +47,6 @@ def prune(
         save(found.net.to(net.dtype), out)
     if figure:
         from relulab.lab.figure import drawn
-        from relulab.lab.store import write_bytes
 
         write_bytes(figure, drawn(picture(found), figure.suffix[1:]))
     if json_:

@@ -23,11 +23,12 @@ def strength(
 ) -> None:
     """Which teacher nodes are strong, when each was recovered and by which student, and how often students shifted."""
     from relulab.errors import UserError
+    from relulab.lab.store import PICTURES, check_place, write_bytes
     from relulab.nets.files import load
     from relulab.specialization.history import focus_shifts, history, picture
 
-    if figure and (figure.suffix not in (".png", ".svg", ".pdf") or not figure.parent.is_dir()):
-        raise UserError(f"{figure}: a .png, .svg or .pdf file in a folder that is there")
+    if figure:
+        check_place(figure, PICTURES)
     if not 0 < threshold < 1:
         raise UserError(f"--threshold {threshold:g}: a correlation between 0 and 1")
     checkpoints = _in_order(checkpoints)
@@ -42,7 +43,6 @@ def strength(
     }  # fmt: skip
     if figure:
         from relulab.lab.figure import drawn
-        from relulab.lab.store import write_bytes
 
         write_bytes(figure, drawn(picture(found, document["checkpoints"]), figure.suffix[1:]))
     if json_:

@@ -16,6 +16,7 @@ from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.specialization.alignment import alignment
+from relulab.specialization.creases import gradient_at
 from relulab.specialization.nodes import lowest
 from relulab.specialization.teacher import teacher
 from relulab.train.probe import Probe, Reading
@@ -95,7 +96,7 @@ class Misalignment(Study):
         points = task.held_out()
 
         def look(net: MLP) -> Reading:
-            read = [_look(star.lane(i), net.lane(i), *points.of_lane(i)) for i in range(len(seeds))]
+            read = [_look(star.lane(i), net.lane(i), points.of_lane(i)[0]) for i in range(len(seeds))]
             dims = {"gradient": ("seed",), "epsilon": ("seed", "node"), "alpha": ("seed", "node")}
             return {
                 name: (dims[name], torch.stack(part)) for name, part in zip(dims, zip(*read, strict=True), strict=True)
@@ -145,8 +146,8 @@ class Misalignment(Study):
                 slopes,
                 ">",
                 1 - DELTA,
-                note="The theorem is about any δ > 0. Both fall with time: on the gradient of another seed the slope "
-                f"is {others.mean():.2f}.",
+                note="The theorem is about any δ > 0; this one was chosen after the first runs. Both fall with time: "
+                f"on the gradient of another seed the slope is {others.mean():.2f}.",
             ),
             claim(
                 "S0.T5.weak",
@@ -167,14 +168,11 @@ def _shade(strength: float) -> tuple[float, float, float]:
 
 
 @torch.no_grad()
-def _look(star: MLP, net: MLP, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _look(star: MLP, net: MLP, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """‖g_1‖∞ over the points; of every teacher node the alignment error of the nearest student and max_k |α_kj|."""
-    v, largest = net.W[1].data[0], []
-    for part, its in zip(x.split(CHUNK), y.split(CHUNK), strict=True):
-        f, out = (t[0] for t in net.layers(part))
-        largest.append((((its - out) @ v.T) * (f > 0)).abs().max())
+    largest = max(gradient_at(star, net, part)[0].abs().max() for part in x.split(CHUNK))
     epsilon = alignment(lowest(star), lowest(net), either_side=True).amin(1)
-    return torch.stack(largest).max(), epsilon, (star.W[1].data[0] @ v.T).abs().amax(1)
+    return largest, epsilon, (star.W[1].data[0] @ net.W[1].data[0].T).abs().amax(1)
 
 
 def _slope(gradient: np.ndarray, epsilon: np.ndarray) -> float:

@@ -211,8 +211,9 @@ class ZeroGradient(Study):
                 spare,
                 "<",
                 0,
-                note=f"A study of ours. Theorem 2 has 0 for infinite data. Shares below {NOTHING:g} count as that: at "
-                f"{max(self.points):,} points {int((many < NOTHING).sum())} of {many.size} students.",
+                note=f"A study of ours, worded after the first runs. Theorem 2 has 0 for infinite data. Shares below "
+                f"{NOTHING:g} count as that: at {max(self.points):,} points {int((many < NOTHING).sum())} of "
+                f"{many.size} students.",
             ),
             claim(
                 "SS.X1.cut",
