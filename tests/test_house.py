@@ -10,7 +10,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "relulab"
 FILES = sorted(SRC.rglob("*.py"))
-SUBJECTS = ("specialization",)
+SUBJECTS = ("specialization", "bias")
 
 
 def imports(path: Path) -> set[str]:

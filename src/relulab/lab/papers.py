@@ -28,6 +28,11 @@ PAPERS = {
             "Luck Matters: Understanding Training Dynamics of Deep ReLU Networks",
             "Y. Tian, T. Jiang, Q. Gong, A. Morcos, 2019",
         ),
+        Paper(
+            "IB",
+            "The Inductive Bias of ReLU Networks on Orthogonally Separable Data",
+            "M. Phuong, C. H. Lampert, ICLR 2021",
+        ),
     )
 }
 

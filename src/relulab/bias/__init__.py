@@ -1,0 +1,5 @@
+"""The inductive bias of ReLU networks on orthogonally separable data (IB)."""
+
+STUDIES: tuple[str, ...] = ()
+THEOREMS: tuple[str, ...] = ()
+INSTRUMENTS: tuple[str, ...] = ()

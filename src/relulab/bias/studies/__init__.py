@@ -1,0 +1,1 @@
+"""Figures of IB as studies, one file each."""

@@ -1,0 +1,1 @@
+"""Theorems and lemmas of IB, one file each."""
