@@ -16,15 +16,6 @@ STUDENT = {1: (5, 3), 2: (5, 8, 3), 3: (5, 8, 6, 3), 4: (5, 8, 7, 6, 3)}
 EPOCHS, STEPS, BATCH, LR = 4, 50, 8, 0.05
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Thousands of tiny steps: a second thread only waits, for minutes when the other core is busy."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def half_squares(out, y):
     return 0.5 * ((out - y) ** 2).sum(1).mean()
 

@@ -65,6 +65,7 @@ class Task:
         firsts, self.group = self._groups(self.inputs)
         self.streams = tuple(self.seeds[i] for i in firsts)
         self._fixed: Points | None = None
+        self.lanes, self.d, self.outputs = teacher.lanes, teacher.widths[0], teacher.widths[-1]
 
     def train(self, epoch: int = 0) -> Points:
         """The training points of an epoch."""

@@ -2,21 +2,19 @@
 
 import time
 
+from relulab.threads import one_thread
 
+
+@one_thread()
 def product_rate(size: int = 1024, seconds: float = 0.1) -> float:
     """Best float32 matrix-product rate of one thread, in flops a second of process time."""
     import torch
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        a, b, out = (torch.ones(size, size) for _ in range(3))
+    a, b, out = (torch.ones(size, size) for _ in range(3))
+    torch.mm(a, b, out=out)
+    best, until = 0.0, time.process_time() + seconds
+    while time.process_time() < until:
+        start = time.process_time()
         torch.mm(a, b, out=out)
-        best, until = 0.0, time.process_time() + seconds
-        while time.process_time() < until:
-            start = time.process_time()
-            torch.mm(a, b, out=out)
-            best = max(best, 2 * size**3 / (time.process_time() - start))
-        return best
-    finally:
-        torch.set_num_threads(threads)
+        best = max(best, 2 * size**3 / (time.process_time() - start))
+    return best

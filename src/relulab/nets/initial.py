@@ -1,12 +1,18 @@
 """Random starts, drawn seed by seed in float64 so that a lane does not depend on its neighbours."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import torch
 
+from relulab.errors import UserError
 from relulab.nets.mlp import MLP
+from relulab.nets.residual import Residual
 from relulab.seeds import Role, stream
+
+Net = TypeVar("Net", MLP, Residual)
 
 
 def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.005, root: int = 0, **options) -> MLP:
@@ -18,23 +24,53 @@ def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.
     return _drawn(widths, seeds, root, lambda rng, shape: (rng.normal(scale=std, size=shape), None), **options)
 
 
-def torch_default(widths: Sequence[int], seeds: Sequence[int], *, root: int = 0, **options) -> MLP:
-    """Weights and biases U[−1/√n, 1/√n] with n the fan-in: what ``nn.Linear`` does by itself."""
+def torch_default(widths: Sequence[int], seeds: Sequence[int], *, factor: float = 1.0, root: int = 0, **options) -> MLP:
+    """Weights and biases U[−1/√n, 1/√n] with n the fan-in: what ``nn.Linear`` does by itself; times a factor."""
+    return _drawn(widths, seeds, root, partial(_linear, factor), **options)
 
-    def draw(rng: np.random.Generator, shape: tuple[int, int]):
-        bound = shape[0] ** -0.5
-        return rng.uniform(-bound, bound, size=shape), rng.uniform(-bound, bound, size=shape[1])
 
-    return _drawn(widths, seeds, root, draw, **options)
+def residual_default(
+    widths: Sequence[int], seeds: Sequence[int], *, depth: int, factor: float = 1.0, root: int = 0, **options
+) -> Residual:
+    """The same for residual networks, which have no biases: (inputs, width, outputs) and a depth."""
+    return _filled(Residual(widths, depth=depth, lanes=len(seeds), **options), seeds, root, partial(_linear, factor))
+
+
+def _linear(factor: float, rng: np.random.Generator, shape: tuple[int, int]):
+    bound = factor * shape[0] ** -0.5
+    return rng.uniform(-bound, bound, size=shape), rng.uniform(-bound, bound, size=shape[1])
+
+
+def balanced(widths: Sequence[int], seeds: Sequence[int], *, size: float = 1e-8, root: int = 0) -> MLP:
+    r"""Two-layer networks without biases, in float64, with ‖w_j‖ = |a_j| = ``size`` for every neuron (IB section 2).
+
+    Directions are those of Gaussian vectors, signs of a_j are fair coins.
+
+    >>> net = balanced((3, 5, 1), seeds=[0])
+    >>> bool((net.W[0].data.norm(dim=1) - net.W[1].data[..., 0].abs()).abs().max() < 1e-22)
+    True
+    """
+    if len(widths) != 3 or widths[2] != 1 or not size > 0:
+        raise UserError(f"widths {tuple(widths)}, size {size}: (d, p, 1) and a positive size make a balanced start")
+    net = MLP(widths, lanes=len(seeds), bias=False, dtype=torch.float64)
+    for i, seed in enumerate(seeds):
+        rng = stream(root, Role.STUDENT, seed)
+        v = rng.standard_normal((widths[1], widths[0]))
+        net.W[0].data[i] = torch.from_numpy(size * v / np.linalg.norm(v, axis=1, keepdims=True)).T
+        net.W[1].data[i, :, 0] = torch.from_numpy(size * rng.choice((-1.0, 1.0), widths[1]))
+    return net
 
 
 def _drawn(widths: Sequence[int], seeds: Sequence[int], root: int, draw: Callable, **options) -> MLP:
-    net = MLP(widths, lanes=len(seeds), **options)
+    return _filled(MLP(widths, lanes=len(seeds), **options), seeds, root, draw)
+
+
+def _filled(net: Net, seeds: Sequence[int], root: int, draw: Callable) -> Net:
     for i, seed in enumerate(seeds):
         rng = stream(root, Role.STUDENT, seed)
-        for W, b in zip(net.W, net.b, strict=True):
+        for l, W in enumerate(net.W):
             weights, biases = draw(rng, tuple(W.shape[1:]))
             W.data[i] = torch.from_numpy(weights)
             if biases is not None and net.bias:
-                b.data[i, 0] = torch.from_numpy(biases)
+                net.b[l].data[i, 0] = torch.from_numpy(biases)
     return net

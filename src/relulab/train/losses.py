@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import log_softmax, one_hot, softmax
+from torch.nn.functional import log_softmax, one_hot, softmax, softplus
 
 
 @runtime_checkable
@@ -47,3 +47,16 @@ class CrossEntropy:
 
     def value(self, f: Float[Tensor, "*lane N C"], y: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane"]:
         return -(y * log_softmax(f, -1)).sum(-1).mean(-1)
+
+
+class Logistic:
+    """log(1 + exp(−y f)) for labels y = ±1 and one output (IB eq. 3); reports the mean over samples."""
+
+    def targets(self, f_star: Float[Tensor, "*lane N 1"]) -> Float[Tensor, "*lane N 1"]:
+        return f_star
+
+    def residual_(self, f: Float[Tensor, "*lane N 1"], y: Float[Tensor, "*lane N 1"]) -> None:
+        f.mul_(y).neg_().sigmoid_().mul_(y).neg_()
+
+    def value(self, f: Float[Tensor, "*lane N 1"], y: Float[Tensor, "*lane N 1"]) -> Float[Tensor, "*lane"]:
+        return softplus(-y * f).mean((-2, -1))

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import xarray as xr
 from torch import Tensor
 
 from relulab.nets.mlp import MLP
+from relulab.nets.residual import Residual
 
 Reading = Mapping[str, tuple[tuple[str, ...], Tensor]]
 
@@ -16,7 +18,7 @@ class Probe:
     """Records ``measure(net)``, names with (dimensions, values), after each of ``epochs``; epoch 0 is the start."""
 
     epochs: Sequence[int]
-    measure: Callable[[MLP], Reading]
+    measure: Callable[[Any], Reading]
 
 
 class Recorder:
@@ -26,7 +28,7 @@ class Recorder:
         self.due = {e: [p for p in probes if e in set(p.epochs)] for e in range(last + 1)}
         self.kept: list[xr.Dataset] = []
 
-    def look(self, net: MLP, epoch: int) -> None:
+    def look(self, net: MLP | Residual, epoch: int) -> None:
         for probe in self.due[epoch]:
             variables = {
                 name: (("epoch", *dims), values.detach().cpu().numpy()[None].copy())

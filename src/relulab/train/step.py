@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from relulab.nets.mlp import MLP
 from relulab.train.losses import Loss
@@ -51,3 +51,19 @@ class Step:
         below, f = self.g[l - 1], self.f[l - 1]
         torch.bmm(g, self.W[l].mT, out=below)
         return torch.ops.aten.leaky_relu_backward.grad_input(below, f, self.slope, True, grad_input=below)
+
+
+class StepByAutograd:
+    """The same step for networks of another shape than ``MLP``, with gradients by autograd."""
+
+    def __init__(self, net: nn.Module, loss: Loss, lr: float | Sequence[float], batch: int):
+        self.net, self.loss, self.parameters = net, loss, list(net.parameters())
+        rate = torch.as_tensor(lr, dtype=torch.float64).expand(net.lanes)
+        self.scale = (-rate / batch).to(net.dtype)[:, None, None]
+
+    def __call__(self, x: Float[Tensor, "lane batch d"], y: Float[Tensor, "lane batch C"]) -> None:
+        f = self.net(x)
+        g = f.detach().clone()
+        self.loss.residual_(g, y)
+        for p, gradient in zip(self.parameters, torch.autograd.grad(f, self.parameters, g * self.scale), strict=True):
+            p.data.add_(gradient)

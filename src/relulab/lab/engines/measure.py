@@ -5,19 +5,14 @@ from collections.abc import Callable
 
 from relulab.lab.store import encode
 from relulab.lab.study import Study, Unit
+from relulab.threads import one_thread
 
 
+@one_thread()
 def measured(study: Study, unit: Unit, tick: Callable[[int], None]) -> tuple[bytes, float]:
     """The unit's result as the bytes of a netCDF file, and the seconds it took.
 
-    One thread: two of them lose on small products, and the bits would depend on their number.
+    One thread, also because the bits would depend on their number.
     """
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     start = time.perf_counter()
-    try:
-        return encode(study.measure(unit, tick)), time.perf_counter() - start
-    finally:
-        torch.set_num_threads(threads)
+    return encode(study.measure(unit, tick)), time.perf_counter() - start
