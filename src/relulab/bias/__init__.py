@@ -2,4 +2,7 @@
 
 STUDIES: tuple[str, ...] = ()
 THEOREMS: tuple[str, ...] = ()
-INSTRUMENTS: tuple[str, ...] = ()
+INSTRUMENTS: tuple[str, ...] = (
+    "sectors",
+    "early_phase",
+)
