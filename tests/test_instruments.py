@@ -52,6 +52,17 @@ def V(dtype):
     return relulab.top_down(net(dtype), points(dtype))["1"]
 
 
+def labels(dtype):
+    return points(dtype)[:, 0].sign()
+
+
+def units(dtype):
+    """First- and second-layer weights with two lane axes, so that those of the second layer have more than two too."""
+    generator = torch.Generator().manual_seed(3)
+    W = torch.randn(LANES, 2, N_STUDENTS, 5, generator=generator, dtype=torch.float64).to(dtype)
+    return W, torch.randn(LANES, 2, N_STUDENTS, generator=generator, dtype=torch.float64).to(dtype)
+
+
 # name: arguments with a leading lane axis where there is one, and the position of the student axis in each argument
 CASES = {
     "correlation": (activations, (None, -1)),
@@ -75,14 +86,20 @@ CASES = {
     "tau": (lambda t: (alone(t), points(t), 0.1, 1.0), ((-2, -1), None, None, None)),
     "eta": (lambda t: (points(t), 0.1), ()),
     "mu": (lambda t: (points(t),), ()),
+    "sector_gain": (lambda t: (units(t)[0], points(t), labels(t)), (-2, None, None)),
+    "sector": (lambda t: (units(t)[0], points(t)), (-2, None)),
+    "extremal_sectors": (lambda t: (points(t), labels(t)), ()),
+    "extremal_directions": (lambda t: (points(t)[:8], labels(t)[:8]), ()),
+    "neuron_sectors": (lambda t: (*units(t), points(t), labels(t)), (-2, -1, None, None)),
 }
-LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu"}
+LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu", "extremal_sectors", "extremal_directions"}
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
     "modulation": [(-2,), (-2, -1)], "alignment": [(-1,)], "observers": [(-1,)],
     "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
     "recovered_at": [()], "focus": [(-1,)], "focus_shifts": [(-1,)],
+    "sector_gain": [(-1,)], "sector": [(-2,)], "neuron_sectors": [(-1,), ()],
 }  # fmt: skip
 
 

@@ -69,6 +69,13 @@ _DOOR = {
     "spherical_push": "specialization.theorems.spherical_push",
     "norm_ratio": "specialization.theorems.symmetry_breaking",
     "negative_feedback": "specialization.theorems.negative_feedback",
+    # inductive bias
+    "sector_gain": "bias.sectors",
+    "sector": "bias.sectors",
+    "extremal_sectors": "bias.sectors",
+    "extremal_directions": "bias.extremal",
+    "neuron_sectors": "bias.early_phase",
+    "two_extremal_directions": "bias.theorems.two_extremal_directions",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",
