@@ -69,6 +69,9 @@ _DOOR = {
     "spherical_push": "specialization.theorems.spherical_push",
     "norm_ratio": "specialization.theorems.symmetry_breaking",
     "negative_feedback": "specialization.theorems.negative_feedback",
+    # inductive bias
+    "separability": "bias.separability",
+    "max_margin": "bias.max_margin",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",

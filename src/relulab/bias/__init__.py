@@ -2,4 +2,4 @@
 
 STUDIES: tuple[str, ...] = ()
 THEOREMS: tuple[str, ...] = ()
-INSTRUMENTS: tuple[str, ...] = ()
+INSTRUMENTS: tuple[str, ...] = ("separability", "max_margin")

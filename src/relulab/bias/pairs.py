@@ -1,0 +1,198 @@
+"""All pairs of a data set of two classes, looked at in blocks: which of them break IB eq. (1), and the worst ones."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from relulab.data.labelled import Labelled
+from relulab.errors import UserError
+
+BLOCK = 1024  # rows of a block: a product of two stays in the cache while it is looked at
+STRIPES = 8  # parts of the work, each with a tally of its own; fixed, so that answers do not depend on the cores
+
+
+class Chunk(NamedTuple):
+    """Some points of one label, as a range of the sorted rows; norms are those of its first and last row."""
+
+    start: int
+    stop: int
+    label: int
+    longest: float
+    shortest: float
+
+
+class Signed(NamedTuple):
+    """Points as u_i = y_i x_i/‖x_i‖, by label and then by norm, so that a block of pairs has one rule and like norms.
+
+    With signs in the points both rules look alike: u_iᵀu_j > 0 for equal labels, u_iᵀu_j ≥ 0 for different ones.
+    ``order`` gives the rows of the data, ``norms`` are relative to the largest.
+    """
+
+    u: Float64[Tensor, "n d"]
+    norms: Float64[Tensor, " n"]
+    order: Int64[Tensor, " n"]
+    labels: Float64[np.ndarray, " n"]
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def tolerance(self) -> float:
+        """d ε: what rounding can make of an inner product of unit vectors that is zero, with one division each."""
+        return self.u.shape[1] * torch.finfo(torch.float64).eps
+
+
+def signed(data: Labelled) -> Signed:
+    size = data.X.abs().amax(1)
+    if float(size.max()) > 1e150:
+        raise UserError(
+            f"entries up to {float(size.max()):.1g}, whose products leave the range of float64: divide the points by "
+            "their norms, which changes no sign of an inner product"
+        )
+    scale = torch.where(size > 0, size, 1)
+    u = data.X / scale[:, None]
+    unit = u.norm(dim=1)
+    norms = unit * scale
+    order = torch.from_numpy(np.lexsort((-norms.numpy(), -data.y.numpy())))
+    u = (data.y / torch.where(unit > 0, unit, 1))[order, None] * u[order]
+    norms = (norms / norms.max().clamp(min=torch.finfo(torch.float64).tiny))[order]
+    return _chunked(u, norms, order, data.y.numpy()[order.numpy()])
+
+
+def part(s: Signed, rows: Int64[np.ndarray, " k"]) -> Signed:
+    """Some of the sorted rows, in their order."""
+    these = torch.from_numpy(rows)
+    return _chunked(s.u[these], s.norms[these], s.order[these], s.labels[rows])
+
+
+def _chunked(u: Tensor, norms: Tensor, order: Tensor, labels: np.ndarray) -> Signed:
+    positive, chunks = int((labels == 1).sum()), []
+    for label, first, end in ((1, 0, positive), (-1, positive, len(u))):
+        for start in range(first, end, BLOCK):
+            stop = min(start + BLOCK, end)
+            chunks.append(Chunk(start, stop, label, float(norms[start]), float(norms[stop - 1])))
+    return Signed(u, norms, order, labels, tuple(chunks))
+
+
+@dataclass
+class Kind:
+    """What was seen of the pairs of equal labels, or of those of different ones. Pairs are of sorted rows."""
+
+    broken: int = 0
+    cosine: tuple[float, int, int] = (np.inf, 0, 0)
+    """the least u_iᵀu_j, with its pair"""
+    inner: tuple[float, int, int] = (np.inf, 0, 0)
+    """the least of y_i y_j x_iᵀx_j, in squares of the largest norm, with its pair"""
+
+
+@dataclass
+class Tally:
+    """What a look at some blocks found."""
+
+    n: int
+    wanted: int
+    kinds: dict[bool, Kind] = field(default_factory=lambda: {True: Kind(), False: Kind()})
+    worst: list[tuple[float, int, int]] = field(default_factory=list)
+    degree: np.ndarray = field(init=False)
+    """of every sorted row, the broken pairs that it is in"""
+
+    def __post_init__(self):
+        self.degree = np.zeros(self.n, dtype=np.int64)
+
+    def see(self, s: Signed, a: Chunk, b: Chunk, room: Float64[Tensor, " size"]) -> None:
+        """Looks at all pairs i ≤ j of two chunks."""
+        G = torch.mm(s.u[a.start : a.stop], s.u[b.start : b.stop].T, out=room[: _area(a, b)].view(_rows(a), _rows(b)))
+        same, kind = a.label == b.label, self.kinds[a.label == b.label]
+        below = torch.ones_like(G, dtype=torch.bool).tril_(-1) if a == b else None  # those pairs are seen above it
+        if below is not None:
+            G.masked_fill_(below, np.inf)
+        least = float(G.min())
+        if least < kind.cosine[0]:
+            kind.cosine = (least, *_where(G, a, b))
+        # a zero product breaks the rule of equal labels, and keeps that of different ones
+        if (least <= s.tolerance) if same else (least < -s.tolerance):
+            self._broken(kind, G, a, b, s.tolerance, same)
+        bound = least * (a.shortest * b.shortest if least > 0 else a.longest * b.longest)
+        if bound < kind.inner[0]:
+            G *= s.norms[a.start : a.stop, None]
+            G *= s.norms[b.start : b.stop]
+            if below is not None:  # again, for ∞ times the norm of a zero point is no number
+                G.masked_fill_(below, np.inf)
+            inner = float(G.min())
+            if inner < kind.inner[0]:
+                kind.inner = (inner, *_where(G, a, b))
+
+    def _broken(self, kind: Kind, G: Tensor, a: Chunk, b: Chunk, tolerance: float, same: bool) -> None:
+        M = (G <= tolerance if same else G < -tolerance).numpy()
+        columns = np.add.reduce(M.view(np.uint8), axis=0, dtype=np.uint16)
+        kind.broken += int(columns.sum(dtype=np.int64))
+        self.degree[b.start : b.stop] += columns
+        self.degree[a.start : a.stop] += np.count_nonzero(M, axis=1)
+        if a == b:  # a zero point with itself is one pair
+            self.degree[a.start : a.stop] -= M.diagonal()
+        full = len(self.worst) >= self.wanted
+        if self.wanted and not (full and float(G.min()) >= self.worst[-1][0]):
+            found = M if not full else (G < self.worst[-1][0]).numpy()
+            i, j = np.nonzero(found)
+            value = G.numpy()[i, j]
+            if len(value) > self.wanted:
+                few = np.argpartition(value, self.wanted - 1)[: self.wanted]
+                i, j, value = i[few], j[few], value[few]
+            new = zip(value.tolist(), (i + a.start).tolist(), (j + b.start).tolist(), strict=True)
+            self.worst = sorted([*self.worst, *new])[: self.wanted]
+
+    def add(self, other: "Tally") -> None:
+        for same, kind in self.kinds.items():
+            its = other.kinds[same]
+            kind.broken += its.broken
+            kind.cosine, kind.inner = min(kind.cosine, its.cosine), min(kind.inner, its.inner)
+        self.worst = sorted([*self.worst, *other.worst])[: self.wanted]
+        self.degree += other.degree
+
+
+def _rows(chunk: Chunk) -> int:
+    return chunk.stop - chunk.start
+
+
+def _area(a: Chunk, b: Chunk) -> int:
+    return _rows(a) * _rows(b)
+
+
+def _where(G: Tensor, a: Chunk, b: Chunk) -> tuple[int, int]:
+    i, j = divmod(int(G.argmin()), G.shape[1])
+    return a.start + i, b.start + j
+
+
+def tally(s: Signed, wanted: int) -> Tally:
+    """A look at all pairs; the stripes of the work go to as many threads as torch has."""
+    blocks = list(combinations_with_replacement(s.chunks, 2))
+
+    def stripe(k: int) -> Tally:
+        found, room = Tally(len(s.u), wanted), torch.empty(BLOCK * BLOCK, dtype=torch.float64)
+        for a, b in blocks[k::STRIPES]:
+            found.see(s, a, b, room)
+        return found
+
+    whole = Tally(len(s.u), wanted)
+    with one_thread_each() as workers, ThreadPoolExecutor(workers) as pool:
+        for part in pool.map(stripe, range(STRIPES)):
+            whole.add(part)
+    return whole
+
+
+@contextmanager
+def one_thread_each() -> Iterator[int]:
+    """Threads that torch would use for one product, for as many products of one thread: they need not wait for
+    each other, which costs most when other programs want the cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
