@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
 from relulab.data.labelled import Labelled
 from relulab.errors import UserError
 
-BLOCK = 1024  # rows of a block: a product of two stays in the cache while it is looked at
+BLOCK = 512  # rows of a block: a product of two stays in the cache while it is looked at
 STRIPES = 8  # parts of the work, each with a tally of its own; fixed, so that answers do not depend on the cores
 
 
@@ -107,45 +107,47 @@ class Tally:
 
     def see(self, s: Signed, a: Chunk, b: Chunk, room: Float64[Tensor, " size"]) -> None:
         """Looks at all pairs i ≤ j of two chunks."""
-        G = torch.mm(s.u[a.start : a.stop], s.u[b.start : b.stop].T, out=room[: _area(a, b)].view(_rows(a), _rows(b)))
-        same, kind = a.label == b.label, self.kinds[a.label == b.label]
-        below = torch.ones_like(G, dtype=torch.bool).tril_(-1) if a == b else None  # those pairs are seen above it
-        if below is not None:
-            G.masked_fill_(below, np.inf)
+        shape = a.stop - a.start, b.stop - b.start
+        product = torch.mm(s.u[a.start : a.stop], s.u[b.start : b.stop].T, out=room[: shape[0] * shape[1]].view(shape))
+        G, same, kind = product.numpy(), a.label == b.label, self.kinds[a.label == b.label]
+        below = np.tril_indices(len(G), -1) if a == b else None  # pairs that are seen above the diagonal
+        if below:
+            G[below] = 2  # more than any cosine
         least = float(G.min())
         if least < kind.cosine[0]:
             kind.cosine = (least, *_where(G, a, b))
-        # a zero product breaks the rule of equal labels, and keeps that of different ones
+        # A zero product breaks the rule of equal labels, and keeps that of different ones.
         if (least <= s.tolerance) if same else (least < -s.tolerance):
-            self._broken(kind, G, a, b, s.tolerance, same)
+            broken = np.less_equal(G, s.tolerance) if same else np.less(G, -s.tolerance)
+            self._count(kind, broken, a, b)
+            self._keep_worst(G, least, broken, a, b)
         bound = least * (a.shortest * b.shortest if least > 0 else a.longest * b.longest)
         if bound < kind.inner[0]:
-            G *= s.norms[a.start : a.stop, None]
-            G *= s.norms[b.start : b.stop]
-            if below is not None:  # again, for ∞ times the norm of a zero point is no number
-                G.masked_fill_(below, np.inf)
-            inner = float(G.min())
-            if inner < kind.inner[0]:
-                kind.inner = (inner, *_where(G, a, b))
+            G *= s.norms.numpy()[a.start : a.stop, None]
+            G *= s.norms.numpy()[b.start : b.stop]
+            if below:
+                G[below] = np.inf
+            kind.inner = min(kind.inner, (float(G.min()), *_where(G, a, b)))
 
-    def _broken(self, kind: Kind, G: Tensor, a: Chunk, b: Chunk, tolerance: float, same: bool) -> None:
-        M = (G <= tolerance if same else G < -tolerance).numpy()
-        columns = np.add.reduce(M.view(np.uint8), axis=0, dtype=np.uint16)
+    def _count(self, kind: Kind, broken: Bool[np.ndarray, "k l"], a: Chunk, b: Chunk) -> None:
+        columns = np.add.reduce(broken.view(np.uint8), axis=0, dtype=np.uint16)
         kind.broken += int(columns.sum(dtype=np.int64))
         self.degree[b.start : b.stop] += columns
-        self.degree[a.start : a.stop] += np.count_nonzero(M, axis=1)
+        self.degree[a.start : a.stop] += _row_sums(broken)
         if a == b:  # a zero point with itself is one pair
-            self.degree[a.start : a.stop] -= M.diagonal()
+            self.degree[a.start : a.stop] -= broken.diagonal()
+
+    def _keep_worst(self, G: np.ndarray, least: float, broken: np.ndarray, a: Chunk, b: Chunk) -> None:
         full = len(self.worst) >= self.wanted
-        if self.wanted and not (full and float(G.min()) >= self.worst[-1][0]):
-            found = M if not full else (G < self.worst[-1][0]).numpy()
-            i, j = np.nonzero(found)
-            value = G.numpy()[i, j]
-            if len(value) > self.wanted:
-                few = np.argpartition(value, self.wanted - 1)[: self.wanted]
-                i, j, value = i[few], j[few], value[few]
-            new = zip(value.tolist(), (i + a.start).tolist(), (j + b.start).tolist(), strict=True)
-            self.worst = sorted([*self.worst, *new])[: self.wanted]
+        if not self.wanted or (full and least >= self.worst[-1][0]):
+            return
+        i, j = np.nonzero(np.less(G, self.worst[-1][0]) if full else broken)
+        value = G[i, j]
+        if len(value) > self.wanted:
+            few = np.argpartition(value, self.wanted - 1)[: self.wanted]
+            i, j, value = i[few], j[few], value[few]
+        new = zip(value.tolist(), (i + a.start).tolist(), (j + b.start).tolist(), strict=True)
+        self.worst = sorted([*self.worst, *new])[: self.wanted]
 
     def add(self, other: "Tally") -> None:
         for same, kind in self.kinds.items():
@@ -156,15 +158,14 @@ class Tally:
         self.degree += other.degree
 
 
-def _rows(chunk: Chunk) -> int:
-    return chunk.stop - chunk.start
+def _row_sums(M: Bool[np.ndarray, "k l"]) -> Int64[np.ndarray, " k"]:
+    """Eight bytes at a time as one whole number: no byte overflows, for there are at most BLOCK/8 = 64 of these."""
+    if M.shape[1] % 8:
+        return np.count_nonzero(M, axis=1)
+    return M.view(np.uint64).sum(axis=1).view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
 
 
-def _area(a: Chunk, b: Chunk) -> int:
-    return _rows(a) * _rows(b)
-
-
-def _where(G: Tensor, a: Chunk, b: Chunk) -> tuple[int, int]:
+def _where(G: Float64[np.ndarray, "k l"], a: Chunk, b: Chunk) -> tuple[int, int]:
     i, j = divmod(int(G.argmin()), G.shape[1])
     return a.start + i, b.start + j
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from relulab.bias.pairs import Signed, part, tally
 
-AT_ONCE = 1000  # of so many points in broken pairs one goes at a time
+AT_ONCE = 500  # of so many points in broken pairs one goes at a time
 CROWDED = 0.9  # share of the points looked at that must still be in broken pairs
 BLOCK = 1024
 
@@ -15,8 +15,8 @@ BLOCK = 1024
 def separable_subset(s: Signed, degree: Int64[np.ndarray, " n"]) -> Int64[Tensor, " k"]:
     """Rows of points that keep eq. (1) among themselves, found greedily; ``degree`` are the broken pairs of each point.
 
-    Of the m points that are in broken pairs, the ⌊m/1000⌋ in most of them go, at least one, ties to the lower row; what
-    is left is counted again, until no pair is broken. Up to 2,000 such points that is one at a time. Then those that
+    Of the m points that are in broken pairs, the ⌊m/500⌋ in most of them go, at least one, ties to the lower row; what
+    is left is counted again, until no pair is broken. Up to 1,000 such points that is one at a time. Then those that
     went come back, the last one first, if they break no pair with what is kept. So no point could be added, but a
     larger subset may exist: to find the largest is a hard problem. The subset is looked at once more, pair by pair.
     """
