@@ -18,6 +18,7 @@ _DOOR = {
     "Uniform": "data.inputs",
     "Task": "data.task",
     "read_points": "data.files",
+    "read_table": "data.tables",
     # training
     "sgd": "train.sgd",
     "MSE": "train.losses",
@@ -71,6 +72,7 @@ _DOOR = {
     "negative_feedback": "specialization.theorems.negative_feedback",
     # inductive bias
     "separability": "bias.separability",
+    "feature_separability": "bias.features",
     "max_margin": "bias.max_margin",
     # the laboratory
     "Verdict": "lab.theorem",

@@ -58,7 +58,7 @@ def sentences(row: dict) -> list[str]:
     ]
     if row["kept"] is not None:
         said.append(
-            f"{row['kept']:,} of the {row['points']:,} points, found greedily, are separable; there may be larger subsets."
+            f"{row['kept']:,} of the {row['points']:,} points, found greedily, are separable; more may be possible."
         )
     return said
 
@@ -69,8 +69,11 @@ def picture(layers: dict[str, Tensor], data: Labelled) -> Figure:
     Of more than 1,000 points of a label, 1,000 are taken, evenly from first to last.
     """
     with house_style():
-        figure, axes = panels(1, len(layers), width=2.8, height=2.2)
-        for ax, (name, x) in zip(axes[0], layers.items(), strict=True):
+        columns = min(len(layers), 4)
+        figure, axes = panels(-(-len(layers) // columns), columns, width=2.8, height=2.2)
+        for ax in axes.flat[len(layers) :]:
+            ax.set_axis_off()
+        for ax, (name, x) in zip(axes.flat, layers.items(), strict=False):
             u = [_some(x.reshape(len(x), -1).numpy()[data.y.numpy() == label]) for label in (1, -1)]
             equal = [(v @ v.T)[np.triu_indices(len(v), 1)] for v in u]
             for cosines, colour, words in (
@@ -78,10 +81,11 @@ def picture(layers: dict[str, Tensor], data: Labelled) -> Figure:
                 ((u[0] @ u[1].T).ravel(), "#d1495b", "different labels"),
             ):
                 if len(cosines):
-                    weights = np.full(len(cosines), 1 / len(cosines))
-                    ax.hist(cosines, np.linspace(-1, 1, 61), weights=weights, color=colour, alpha=0.6, label=words)
+                    share, look = np.full(len(cosines), 1 / len(cosines)), {"color": colour, "alpha": 0.6}
+                    ax.hist(cosines.clip(-1, 1), np.linspace(-1, 1, 61), weights=share, label=words, **look)
             ax.axvline(0, color="#333333", linewidth=0.8)
-            ax.set(title=name, xlabel="cosine of a pair", ylabel="share of the pairs")
+            title = name if name == "input" else f"layer {name}"
+            ax.set(title=title, xlabel="cosine of a pair", ylabel="share of the pairs")
         legend(figure, axes[0, 0])
     return figure
 
@@ -90,4 +94,4 @@ def _some(x: np.ndarray) -> np.ndarray:
     """Unit vectors along some of the points, zero where a point is."""
     x = x[np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))]
     norms = np.linalg.norm(x, axis=1, keepdims=True)
-    return np.clip(x / np.where(norms > 0, norms, 1), -1, 1)
+    return x / np.where(norms > 0, norms, 1)

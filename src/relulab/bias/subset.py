@@ -5,7 +5,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from relulab.bias.pairs import Signed, part, tally
+from relulab.bias.pairs import Signed, one_thread_each, part, tally
 
 AT_ONCE = 500  # of so many points in broken pairs one goes at a time
 CROWDED = 0.9  # share of the points looked at that must still be in broken pairs
@@ -22,8 +22,9 @@ def separable_subset(s: Signed, degree: Int64[np.ndarray, " n"]) -> Int64[Tensor
     """
     kept = np.arange(len(s.u))
     while degree.any():
-        gone = _removed(s, kept, degree)
-        kept = _returned(s, np.setdiff1d(kept, gone), gone[::-1])
+        with one_thread_each():
+            gone = _removed(s, kept, degree)
+            kept = _returned(s, np.setdiff1d(kept, gone), gone[::-1])
         # Rounding at the very threshold may differ between two ways to multiply: what is given has been checked.
         degree = tally(part(s, kept), 0).degree
     return s.order[torch.from_numpy(kept)].sort().values
@@ -56,13 +57,12 @@ def _broken(
     s: Signed, a: Int64[np.ndarray, " k"], b: Int64[np.ndarray, " m"], u: Float64[Tensor, "m d"]
 ) -> Int64[np.ndarray, " m"]:
     """Of every point b, how many pairs with points a break eq. (1); all are sorted rows, u the points b."""
+    a = np.sort(a)  # by label
+    G, positive = (s.u[torch.from_numpy(a)] @ u.T).numpy(), int((s.labels[a] == 1).sum())
     count = np.zeros(len(b), dtype=np.int64)
-    for label in (1, -1):
-        its = a[s.labels[a] == label]
-        if len(its):
-            rule = np.where(s.labels[b] == label, s.tolerance, np.nextafter(-s.tolerance, -1))
-            M = torch.le(s.u[torch.from_numpy(its)] @ u.T, torch.from_numpy(rule))
-            count += np.add.reduce(M.numpy().view(np.uint8), axis=0, dtype=np.uint16)
+    for label, some in ((1, G[:positive]), (-1, G[positive:])):
+        rule = np.where(s.labels[b] == label, s.tolerance, np.nextafter(-s.tolerance, -1))
+        count += np.add.reduce(np.less_equal(some, rule).view(np.uint8), axis=0, dtype=np.uint16)
     return count
 
 

@@ -32,7 +32,10 @@ def labelled(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequenc
     >>> labelled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
     """
-    X = torch.as_tensor(X).detach().double()
+    try:  # NumPy does not round a list to single precision; torch warns of arrays that may not be written
+        X = torch.as_tensor(X if isinstance(X, Tensor) else np.require(X, requirements="W")).detach().double()
+    except (TypeError, ValueError) as error:
+        raise UserError(f"points must be rows of numbers, all of one length: {error}") from None
     if X.dim() != 2 or len(X) != len(y):
         raise UserError(f"points of shape {tuple(X.shape)} with {len(y)} labels: one row and one label a point")
     if not len(X):

@@ -70,7 +70,7 @@ def _frame(path: Path, ending: str) -> pd.DataFrame:
             raise UserError(f"{path}: an array of shape {array.shape}; a row a point was expected, its label last")
         return pd.DataFrame(array)
     try:
-        with warnings.catch_warnings(action="error"):
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # rows of other lengths
             return _parquet(path) if ending == ".parquet" else _text(path, "\t" if ending == ".tsv" else ",")
     except UserError:
         raise

@@ -24,7 +24,7 @@ def separability(
     ] = None,
     slope: Slope = None,
     shape: Annotated[str | None, typer.Option("--shape", help="Of the pictures that rows are, as 1,28,28.")] = None,
-    pairs: Annotated[int, typer.Option(help="How many of the worst pairs are shown.", min=0)] = 10,
+    pairs: Annotated[int, typer.Option(help="How many of the worst pairs are shown.")] = 10,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Rows of the separable subsets and the worst pairs: .npz.")
     ] = None,
