@@ -141,7 +141,7 @@ def test_max_margin_says_whether_the_theorem_applies(files, here):
     code, out, _ = here("measure", "max-margin", "paper.npz")
     data = read_table(files / "paper.npz")
     rank = max_margin(data.X, data.y).positive.rank
-    assert code == 0 and "does not apply" in flat(out) and "authors expect" in flat(out) and rank < 4
+    assert code == 0 and "does not apply" in flat(out) and "not what is proved" in flat(out) and rank < 4
     assert f"the positive support examples span {rank} of 4 dimensions" in flat(out)
     code, out, _ = here("measure", "max-margin", "mixed.csv", "--label", "kind")
     assert code == 0 and "does not apply: the data are not orthogonally separable" in flat(out)

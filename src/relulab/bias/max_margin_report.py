@@ -58,7 +58,10 @@ def sentences(rows: dict, d: int) -> list[str]:
         ]
     said = [f"IB theorem 1 does not apply: {'; '.join(missing)}."]
     if rows["separable"]:
-        said.append("Its other condition on the data holds, and the authors expect the same two directions without it.")
+        said.append(
+            "The data are orthogonally separable, though. Of the span the authors think that it could be done without "
+            "(section 3.1): w₊ and w₋ are what they expect then, but not what is proved."
+        )
     return said
 
 
