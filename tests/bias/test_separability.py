@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-import relulab.bias.pairs
+import relulab.bias.signed
 from relulab import MLP, UserError, separability, torch_default
 from relulab.bias.features import feature_separability
 from relulab.data.orthants import OppositeOrthants, SpanningSupports
@@ -58,7 +58,7 @@ def messy(seed: int, n: int = 40, d: int = 4):
 @pytest.mark.parametrize("block", [512, 16, 7])
 @pytest.mark.parametrize("seed", range(4))
 def test_all_pairs_one_by_one(seed, block, monkeypatch):
-    monkeypatch.setattr(relulab.bias.pairs, "BLOCK", block)
+    monkeypatch.setattr(relulab.bias.signed, "BLOCK", block)
     X, y = messy(seed)
     broken = one_by_one(X, y)
     found = separability(X, y, pairs=7)
@@ -80,7 +80,7 @@ def test_all_pairs_one_by_one(seed, block, monkeypatch):
 
 @pytest.mark.parametrize("wanted", [0, 1, 5, 10_000])
 def test_the_worst_pairs_are_broken_and_in_order(wanted, monkeypatch):
-    monkeypatch.setattr(relulab.bias.pairs, "BLOCK", 8)
+    monkeypatch.setattr(relulab.bias.signed, "BLOCK", 8)
     X, y = messy(5)
     broken = [pair for kind in one_by_one(X, y).values() for pair in kind]
     worst = separability(X, y, pairs=wanted, subset=False).worst
@@ -104,6 +104,13 @@ def test_zero_breaks_equal_labels_and_keeps_different_ones():
     three = torch.cat([X, -X[:1]])
     found = separability(three, [1, 1, -1])
     assert (found.equal.broken, found.different.broken, found.worst[0][:2]) == (1, 0, (0, 1)) and found.violation == 0
+
+
+def test_tiny_and_huge_points_have_their_signs():
+    X = np.array([[3e-310, 0.0], [1e149, 1e149], [-5e-324, 0.0], [-1e149, -1e-300]])
+    found = separability(X, [1, 1, -1, -1])
+    assert found.holds and found.equal.cosine.cosine == pytest.approx(2**-0.5)
+    assert not separability(X, [1, 1, 1, -1]).holds
 
 
 def test_a_zero_point_breaks_it_with_itself():

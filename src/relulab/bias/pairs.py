@@ -5,79 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-from relulab.data.labelled import Labelled
-from relulab.errors import UserError
+from relulab.bias.signed import BLOCK, Chunk, Signed
 
-BLOCK = 512  # rows of a block: a product of two stays in the cache while it is looked at
 STRIPES = 8  # parts of the work, each with a tally of its own; fixed, so that answers do not depend on the cores
-
-
-class Chunk(NamedTuple):
-    """Some points of one label, as a range of the sorted rows; norms are those of its first and last row."""
-
-    start: int
-    stop: int
-    label: int
-    longest: float
-    shortest: float
-
-
-class Signed(NamedTuple):
-    """Points as u_i = y_i x_i/‖x_i‖, by label and then by norm, so that a block of pairs has one rule and like norms.
-
-    With signs in the points both rules look alike: u_iᵀu_j > 0 for equal labels, u_iᵀu_j ≥ 0 for different ones.
-    ``order`` gives the rows of the data, ``norms`` are relative to the largest.
-    """
-
-    u: Float64[Tensor, "n d"]
-    norms: Float64[Tensor, " n"]
-    order: Int64[Tensor, " n"]
-    labels: Float64[np.ndarray, " n"]
-    chunks: tuple[Chunk, ...]
-
-    @property
-    def tolerance(self) -> float:
-        """d ε: what rounding can make of an inner product of unit vectors that is zero, with one division each."""
-        return self.u.shape[1] * torch.finfo(torch.float64).eps
-
-
-def signed(data: Labelled) -> Signed:
-    size = data.X.abs().amax(1)
-    if float(size.max()) > 1e150:
-        raise UserError(
-            f"entries up to {float(size.max()):.1g}, whose products leave the range of float64: divide the points by "
-            "their norms, which changes no sign of an inner product"
-        )
-    scale = torch.where(size > 0, size, 1)
-    u = data.X / scale[:, None]
-    unit = u.norm(dim=1)
-    norms = unit * scale
-    order = torch.from_numpy(np.lexsort((-norms.numpy(), -data.y.numpy())))
-    u = (data.y / torch.where(unit > 0, unit, 1))[order, None] * u[order]
-    norms = (norms / norms.max().clamp(min=torch.finfo(torch.float64).tiny))[order]
-    return _chunked(u, norms, order, data.y.numpy()[order.numpy()])
-
-
-def part(s: Signed, rows: Int64[np.ndarray, " k"]) -> Signed:
-    """Some of the sorted rows, in their order."""
-    these = torch.from_numpy(rows)
-    return _chunked(s.u[these], s.norms[these], s.order[these], s.labels[rows])
-
-
-def _chunked(u: Tensor, norms: Tensor, order: Tensor, labels: np.ndarray) -> Signed:
-    positive, chunks = int((labels == 1).sum()), []
-    for label, first, end in ((1, 0, positive), (-1, positive, len(u))):
-        for start in range(first, end, BLOCK):
-            stop = min(start + BLOCK, end)
-            chunks.append(Chunk(start, stop, label, float(norms[start]), float(norms[stop - 1])))
-    return Signed(u, norms, order, labels, tuple(chunks))
 
 
 @dataclass

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Int64
 from torch import Tensor
 
-from relulab.bias.pairs import Kind, Signed, signed, tally
+from relulab.bias.pairs import Kind, tally
+from relulab.bias.signed import Signed, signed
 from relulab.bias.subset import separable_subset
 from relulab.data.labelled import Labelled, labelled
 from relulab.errors import UserError

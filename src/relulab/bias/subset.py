@@ -5,11 +5,11 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from relulab.bias.pairs import Signed, one_thread_each, part, tally
+from relulab.bias.pairs import one_thread_each, tally
+from relulab.bias.signed import BLOCK, Signed, part
 
 AT_ONCE = 500  # of so many points in broken pairs one goes at a time
 CROWDED = 0.9  # share of the points looked at that must still be in broken pairs
-BLOCK = 1024
 
 
 def separable_subset(s: Signed, degree: Int64[np.ndarray, " n"]) -> Int64[Tensor, " k"]:
