@@ -28,6 +28,7 @@ benchmark: setup
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/pruning.py
+	$(BIN)/python benchmarks/separability.py
 
 clean:
 	rm -rf .venv report site

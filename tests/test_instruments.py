@@ -48,6 +48,13 @@ def alone(dtype, count=N_STUDENTS):
     return relulab.Nodes(*(t[0] for t in nodes(dtype, count, 1)))
 
 
+def classes(dtype):
+    """Points of two classes, each in a half space, with labels."""
+    x, y = points(dtype), torch.arange(SAMPLES) % 2
+    x[:, 0] = x[:, 0].abs() + 0.1
+    return x * (2 * y - 1)[:, None].to(dtype), y
+
+
 def V(dtype):
     return relulab.top_down(net(dtype), points(dtype))["1"]
 
@@ -91,8 +98,12 @@ CASES = {
     "extremal_sectors": (lambda t: (points(t), labels(t)), ()),
     "extremal_directions": (lambda t: (points(t)[:8], labels(t)[:8]), ()),
     "neuron_sectors": (lambda t: (*units(t), points(t), labels(t)), (-2, -1, None, None)),
+    "separability": (lambda t: (points(t), torch.arange(SAMPLES) % 2), ()),
+    "max_margin": (lambda t: classes(t), ()),
 }
-LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu", "extremal_sectors", "extremal_directions"}
+LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu"}
+LANELESS |= {"extremal_sectors", "extremal_directions", "separability", "max_margin"}
+DOUBLE = {"max_margin"}  # solutions of a theory's equations, exact in float64 only
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
@@ -104,9 +115,10 @@ PERMUTED = {
 
 
 def parts(answer) -> list[torch.Tensor]:
+    """The tensors and numbers of an answer, out of all tuples that they are in."""
     if isinstance(answer, dict):
         return list(answer.values())
-    return list(answer) if isinstance(answer, tuple) else [answer]
+    return [part for one in answer for part in parts(one)] if isinstance(answer, tuple) else [answer]
 
 
 def call(name: str, arguments) -> list[torch.Tensor]:
@@ -122,7 +134,8 @@ def test_every_instrument_is_in_the_battery():
 def test_dtype_in_is_dtype_out(name, dtype):
     answer = call(name, CASES[name][0](dtype))
     tensors = [a for a in answer if isinstance(a, torch.Tensor)]  # the rest are plain numbers
-    assert all(not a.is_floating_point() or a.dtype == dtype for a in tensors)
+    expected = torch.float64 if name in DOUBLE else dtype
+    assert all(not a.is_floating_point() or a.dtype == expected for a in tensors)
     assert all(torch.as_tensor(a).double().isfinite().all() for a in answer)
 
 
@@ -183,3 +196,17 @@ def test_rescaling_a_unit_and_undoing_it_above_scales_top_down_alone():
     torch.testing.assert_close(two(x), one(x))
     torch.testing.assert_close(relulab.top_down(two, x)["1"] * 4, relulab.top_down(one, x)["1"])
     torch.testing.assert_close(relulab.fan_out(two)["1"] * 4, relulab.fan_out(one)["1"])
+
+
+@pytest.mark.parametrize("name", ["separability", "max_margin"])
+def test_points_may_be_permuted(name):
+    x, y = classes(torch.float64)
+    order = torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(1))
+    before, after = (instruments()[name].function(*arguments) for arguments in ((x, y), (x[order], y[order])))
+    if name == "separability":
+        assert (before.equal[:2], before.different[:2]) == (after.equal[:2], after.different[:2])
+        return
+    for a, b in zip(before, after, strict=True):
+        torch.testing.assert_close(b.w, a.w)
+        torch.testing.assert_close(b.multipliers, a.multipliers[order])
+        assert set(order[b.supports].tolist()) == set(a.supports.tolist())

@@ -18,6 +18,7 @@ _DOOR = {
     "Uniform": "data.inputs",
     "Task": "data.task",
     "read_points": "data.files",
+    "read_table": "data.tables",
     # training
     "sgd": "train.sgd",
     "MSE": "train.losses",
@@ -76,6 +77,9 @@ _DOOR = {
     "extremal_directions": "bias.extremal",
     "neuron_sectors": "bias.early_phase",
     "two_extremal_directions": "bias.theorems.two_extremal_directions",
+    "separability": "bias.separability",
+    "feature_separability": "bias.features",
+    "max_margin": "bias.max_margin",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",

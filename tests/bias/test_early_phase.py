@@ -75,9 +75,7 @@ def test_sectors_that_are_given_serve_on_other_data():
     W, a = flow(X, y)
     assert neuron_sectors(W, a, X, y).counts[Place.POSITIVE] == 0
     found = extremal_directions(X, y)
-    counts = neuron_sectors(
-        W, a, X, y, positive=found.of(1).sigma, negative=found.of(-1).sigma, tolerance=0.05
-    ).counts
+    counts = neuron_sectors(W, a, X, y, positive=found.of(1).sigma, negative=found.of(-1).sigma, tolerance=0.05).counts
     assert counts[Place.UNDECIDED] == 0 and counts[Place.POSITIVE] > 10
 
 

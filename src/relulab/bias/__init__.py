@@ -3,6 +3,8 @@
 STUDIES: tuple[str, ...] = ()
 THEOREMS: tuple[str, ...] = ("two_extremal_directions",)
 INSTRUMENTS: tuple[str, ...] = (
+    "separability",
+    "max_margin",
     "sectors",
     "extremal",
     "early_phase",

@@ -68,9 +68,7 @@ def candidates(
     return [g / size] if size > TOLERANCE * _scale(X) else []
 
 
-def judged(
-    w: Float64[np.ndarray, " d"], X: Float64[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]
-) -> Maximum | None:
+def judged(w: Float64[np.ndarray, " d"], X: Float64[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]) -> Maximum | None:
     """The unit vector w with its sector, if it is a strict local maximum."""
     norms = np.linalg.norm(X, axis=1)
     cosines = X @ w / np.where(norms > 0, norms, 1)

@@ -23,27 +23,34 @@ class Labelled(NamedTuple):
         return self.X[self.y == label]
 
 
-def labelled(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence) -> Labelled:
+def labelled(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence, *, strict: bool = True) -> Labelled:
     """A data set of two classes, checked: finite, at least two columns, two labels, no point with both of them.
 
     Labels may be any two values; the one that sorts last (1 of 0 and 1, True, "yes" of "no" and "yes") becomes +1.
+    Features of a network may be one column wide, or the same for points of two labels: ``strict=False`` lets them pass.
 
     >>> labelled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
     """
-    X = torch.as_tensor(X).detach().double()
+    try:  # NumPy does not round a list to single precision; torch warns of arrays that may not be written
+        X = torch.as_tensor(X if isinstance(X, Tensor) else np.require(X, requirements="W")).detach().double()
+    except (TypeError, ValueError) as error:
+        raise UserError(f"points must be rows of numbers, all of one length: {error}") from None
     if X.dim() != 2 or len(X) != len(y):
         raise UserError(f"points of shape {tuple(X.shape)} with {len(y)} labels: one row and one label a point")
     if not len(X):
         raise UserError("there are no points")
-    if X.shape[1] < 2:
-        raise UserError("points have 1 column: with d = 1 a direction is a sign, at least 2 columns are needed")
+    if X.shape[1] < 1 + strict:
+        raise UserError(
+            f"points have d = {X.shape[1]} columns: at least 2 are needed, in one dimension a direction is a sign"
+        )
     wrong = (~X.isfinite()).any(1).nonzero()[:, 0]
     if len(wrong):
         raise UserError(f"{len(wrong)} of {len(X)} points have NaN or infinite entries, the first is row {wrong[0]}")
     signs, names = _signs(np.asarray(y))
     found = Labelled(X, signs, names)
-    _no_contradiction(found)
+    if strict:
+        _no_contradiction(found)
     return found
 
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from relulab.errors import UserError
@@ -66,6 +68,13 @@ def encode(data: xr.Dataset) -> bytes:
 def write_bytes(path: Path, content: bytes) -> None:
     with atomic(path) as part:
         part.write_bytes(content)
+
+
+def write_arrays(path: Path, **arrays: Any) -> None:
+    """An npz file; made in memory, as ``encode`` does."""
+    content = BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    write_bytes(path, content.getvalue())
 
 
 def read_dataset(path: Path) -> xr.Dataset:

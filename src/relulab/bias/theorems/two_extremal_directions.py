@@ -107,9 +107,7 @@ THEOREM = Theorem(
     demonstrations=(
         Demonstration("12 points in opposite orthants of R⁴", Verdict.HOLDS, lambda: _case(_orthants())),
         Demonstration("exact right angles between the classes", Verdict.HOLDS, lambda: _case(_with_zeros())),
-        Demonstration(
-            "linearly, not orthogonally separable points", Verdict.NOT_APPLICABLE, lambda: _case(_obtuse())
-        ),
+        Demonstration("linearly, not orthogonally separable points", Verdict.NOT_APPLICABLE, lambda: _case(_obtuse())),
         Demonstration(
             "negative control: the sectors exchanged", Verdict.REFUTED, lambda: _case(_orthants(), exchanged=True)
         ),

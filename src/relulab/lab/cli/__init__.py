@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.cli import keep, look, measure, prune, strength, work
+from relulab.lab.cli import keep, look, max_margin, measure, prune, separability, strength, work
 
 app = typer.Typer(
     name="relulab",
@@ -45,6 +45,8 @@ for verb in (
 ):
     app.command(verb.__name__.rstrip("_"))(verb)
 measure.app.command()(strength.strength)
+measure.app.command()(separability.separability)
+measure.app.command("max-margin")(max_margin.max_margin)
 app.add_typer(measure.app, name="measure")
 
 

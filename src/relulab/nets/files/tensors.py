@@ -21,6 +21,7 @@ FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.flo
 HEADER = (ValueError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError, Warning,
           tokenize.TokenError)  # fmt: skip
 MEMBER = (ValueError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zipfile.zlib.error)
+NUMBERS = "fiub"  # kinds of arrays: floats, whole numbers with and without sign, truth values
 DIMS = 8  # axes of an array
 LONGEST = 200  # characters in the name of a tensor
 
@@ -47,7 +48,7 @@ def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
 
 
 def _reader(path: Path) -> Callable[[Path], Tensors]:
-    readers = {".npz": _npz, ".npy": _npy} | dict.fromkeys((".pt", ".pth", ".bin"), _state_dict)
+    readers = {".npz": _numpy, ".npy": _numpy} | dict.fromkeys((".pt", ".pth", ".bin"), _state_dict)
     if path.suffix.lower() not in readers:
         raise UserError(
             f"{path}: read are .safetensors, .npz, .npy, PyTorch state dicts (.pt, .pth) and, as networks, programs "
@@ -67,14 +68,18 @@ def _safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
         raise UserError(f"{path} is no safetensors file, or a damaged one: {said(error)}") from None
 
 
-def _npz(path: Path) -> Tensors:
+def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
+    """The arrays of an npz or npy file by name, if they are of these kinds (as NumPy letters them), never unpickled."""
+    if path.suffix.lower() == ".npy":
+        with path.open("rb") as file:
+            return {path.stem: _array(str(path), file, path.stat().st_size, kinds)}
     found = {}
     for name, member in members(path).items():
         if not name.endswith(".npy"):
             raise UserError(f"{path} holds {name!r}, which is no array")
         try:
             with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-                found[name.removesuffix(".npy")] = _array(f"{path}, {name}", file, member.file_size)
+                found[name.removesuffix(".npy")] = _array(f"{path}, {name}", file, member.file_size, kinds)
         except UserError:
             raise
         except MEMBER as error:
@@ -82,12 +87,15 @@ def _npz(path: Path) -> Tensors:
     return found
 
 
-def _npy(path: Path) -> Tensors:
-    with path.open("rb") as file:
-        return {path.stem: _array(str(path), file, path.stat().st_size)}
+def _numpy(path: Path) -> Tensors:
+    found = {}
+    for name, array in read_arrays(path).items():
+        single = array.dtype in (np.float16, np.float32)
+        found[name] = torch.from_numpy(array.astype(np.float32 if single else np.float64))
+    return found
 
 
-def _array(where: str, file: BufferedIOBase, whole: int) -> Tensor:
+def _array(where: str, file: BufferedIOBase, whole: int, kinds: str) -> np.ndarray:
     """An array in npy format, believed only when its header fits the bytes that follow."""
     try:
         with warnings.catch_warnings(action="error"):  # of odd headers NumPy only warns
@@ -98,7 +106,7 @@ def _array(where: str, file: BufferedIOBase, whole: int) -> Tensor:
         raise UserError(f"{where} is no array of NumPy, or a damaged one: {said(error)}") from None
     if dtype.hasobject:
         raise UserError(f"{where} is an array of Python objects, which only unpickling could read: refused")
-    if dtype.kind not in "fiub":
+    if dtype.kind not in kinds:
         raise UserError(f"{where} has type {dtype}: real numbers were expected")
     count = 1
     for n in shape:
@@ -109,8 +117,7 @@ def _array(where: str, file: BufferedIOBase, whole: int) -> Tensor:
     if len(content) != count * dtype.itemsize:
         raise UserError(f"{where} is cut off, or longer than its header says")
     flat = np.frombuffer(content, dtype=dtype)
-    array = flat.reshape(shape, order="F" if fortran else "C")
-    return torch.from_numpy(array.astype(np.float32 if dtype in (np.float16, np.float32) else np.float64))
+    return flat.reshape(shape, order="F" if fortran else "C")
 
 
 def _state_dict(path: Path) -> Tensors:
