@@ -12,6 +12,9 @@ from torch import nn
 import relulab.bias.signed
 from relulab import MLP, UserError, separability, torch_default
 from relulab.bias.features import feature_separability
+from relulab.bias.pairs import tally
+from relulab.bias.signed import signed
+from relulab.data.labelled import labelled
 from relulab.data.orthants import OppositeOrthants, SpanningSupports
 
 EPS = 2.0**-52
@@ -76,6 +79,32 @@ def test_all_pairs_one_by_one(seed, block, monkeypatch):
     assert found.equal.cosine.cosine == pytest.approx(cosines[same].min(), abs=1e-14)
     assert found.different.cosine.cosine == pytest.approx(cosines[other].max(), abs=1e-14)
     assert found.cosine_violation == pytest.approx(max(-cosines[same].min(), cosines[other].max()), abs=1e-14)
+
+
+@pytest.mark.parametrize("separable", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_extremes_are_found_in_whichever_block_they_are(seed, separable, monkeypatch):
+    """Norms of one size, so that no block can be told by its norms alone, then of many sizes."""
+    monkeypatch.setattr(relulab.bias.signed, "BLOCK", 8)
+    rng = np.random.default_rng(seed)
+    for sizes in (rng.uniform(1, 2, (160, 1)), 10 ** rng.uniform(-2, 2, (160, 1))):
+        y = rng.choice([-1.0, 1.0], 160)
+        X = rng.standard_normal((160, 3))
+        X = sizes * (np.abs(X) * y[:, None] if separable else X)
+        found, G, equal = separability(X, y, subset=False), X @ X.T, y[:, None] == y
+        assert found.holds == separable
+        assert found.equal.inner.inner == pytest.approx(G[equal].min(), rel=1e-12)
+        assert found.different.inner.inner == pytest.approx(G[~equal].max(), rel=1e-12)
+
+
+def test_every_point_knows_its_broken_pairs(monkeypatch):
+    monkeypatch.setattr(relulab.bias.signed, "BLOCK", 16)
+    X, y = messy(2)
+    pairs = [pair for kind in one_by_one(X, y).values() for pair in kind]
+    s = signed(labelled(X, y, strict=False))
+    degree = np.zeros(len(X), dtype=int)
+    degree[s.order.numpy()] = tally(s, 0).degree
+    assert degree.tolist() == [sum(i in pair for pair in pairs) for i in range(len(X))]
 
 
 @pytest.mark.parametrize("wanted", [0, 1, 5, 10_000])
