@@ -1,11 +1,19 @@
 """The inductive bias of ReLU networks on orthogonally separable data (IB)."""
 
 STUDIES: tuple[str, ...] = ()
-THEOREMS: tuple[str, ...] = ("two_extremal_directions",)
+THEOREMS: tuple[str, ...] = (
+    "two_extremal_directions",
+    "absorbing_sectors",
+    "balanced_neurons",
+    "max_margin_neurons",
+    "learnt_function",
+    "kkt_point",
+)
 INSTRUMENTS: tuple[str, ...] = (
     "separability",
     "max_margin",
     "sectors",
     "extremal",
     "early_phase",
+    "limit",
 )

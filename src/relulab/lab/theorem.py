@@ -118,6 +118,10 @@ class Theorem:
     ids: tuple[str, ...] = ()
     of_networks: Callable[..., Finding] | None = None
     """the check on a teacher, a student and points, where the theorem speaks of such; its keywords are settings"""
+    of_table: Callable[..., Finding] | None = None
+    """the check on labelled data, and perhaps a network trained on them and its start; its keywords are settings"""
+    variants: tuple[str, ...] = ()
+    """keywords that make a false variant of the statement, so are no settings"""
 
     def __post_init__(self):
         missing = {Verdict.HOLDS, Verdict.NOT_APPLICABLE, Verdict.REFUTED} - {d.expected for d in self.demonstrations}
@@ -130,16 +134,17 @@ class Theorem:
 
     @property
     def _keywords(self) -> dict[str, inspect.Parameter]:
-        parameters = inspect.signature(self.of_networks).parameters if self.of_networks else {}
-        return {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+        on_files = self.of_networks or self.of_table
+        parameters = inspect.signature(on_files).parameters if on_files else {}
+        return {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in self.variants}
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The settings of the check on networks, with what they are unless told."""
+        """The settings of the check on files, with what they are unless told."""
         return {name: p.default for name, p in self._keywords.items()}
 
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings of the check on networks, if it has them and they are of the right kind."""
+        """Settings of the check on files, if it has them and they are of the right kind."""
         known = self._keywords
         found = {}
         for name, value in wanted.items():

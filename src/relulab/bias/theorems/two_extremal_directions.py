@@ -20,7 +20,8 @@ from scipy.optimize import linprog
 from torch import Tensor
 
 from relulab.bias.extremal import Extremal, extremal_directions
-from relulab.bias.sectors import extremal_sectors, rounding, signs
+from relulab.bias.sectors import extremal_sectors, signs
+from relulab.bias.theorems.conditions import orthogonally_separable
 from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
@@ -37,7 +38,7 @@ def two_extremal_directions(
     no more is what the starts can say, and nothing is said if some of them got lost.
     """
     X, y = X.detach().double(), signs(X, y).double()
-    conditions = (linearly_separable(X, y),) if linear else orthogonally_separable(X, y)
+    conditions = (linearly_separable(X, y),) if linear else orthogonally_separable(Labelled(X, y))
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
     found = extremal_directions(X, y, starts=starts)
@@ -54,19 +55,6 @@ def _side(found: Extremal, sign: int, name: str, sigma: Tensor) -> list[Check]:
         wrong = int((here.sigma != sigma).sum(1).max())
         checks.append(Check(f"signs of a {name} extremal sector that differ from the closed form", wrong, "==", 0))
     return checks
-
-
-def orthogonally_separable(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> tuple[Check, ...]:
-    """Eq. 1, by cosines; those within rounding of 0 count as 0."""
-    norms = X.norm(dim=1)
-    cosines = X @ X.T / (norms * norms[:, None]).clamp(min=torch.finfo(X.dtype).tiny)
-    same, bound = y * y[:, None] > 0, rounding(X)
-    return (
-        Check("points of the smaller class", float(min((y > 0).sum(), (y < 0).sum())), ">=", 1),
-        Check("least cosine of two points of one class", float(cosines[same].min()), ">=", 2 * bound),
-        Check("largest cosine of two points of two classes", float(cosines[~same].max()) if (~same).any() else math.nan,
-              "<=", bound),
-    )  # fmt: skip
 
 
 def linearly_separable(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Check:
@@ -96,6 +84,10 @@ def _case(data: Labelled, **options) -> Finding:
     return two_extremal_directions(data.X, data.y, **options)
 
 
+def _of_table(data: Labelled, *, starts: int = 512) -> Finding:
+    return two_extremal_directions(data.X, data.y, starts=starts)
+
+
 THEOREM = Theorem(
     id="IB.L2",
     title="Two extremal directions",
@@ -104,6 +96,7 @@ THEOREM = Theorem(
     "orthogonal to the other negative points; the negative one likewise with the classes exchanged.",
     source="IB lemma 2, eqs. 13 and 14",
     check=two_extremal_directions,
+    of_table=_of_table,
     demonstrations=(
         Demonstration("12 points in opposite orthants of R⁴", Verdict.HOLDS, lambda: _case(_orthants())),
         Demonstration("exact right angles between the classes", Verdict.HOLDS, lambda: _case(_with_zeros())),

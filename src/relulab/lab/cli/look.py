@@ -56,6 +56,9 @@ def show(
         if thing.of_networks:
             words = "".join(f" --set {name}={_plain(value)}" for name, value in thing.defaults.items())
             document["on files"] = f"relulab check {thing.id} --teacher A --student B --data X{words}"
+        if thing.of_table:
+            words = "".join(f" --set {name}={_plain(value)}" for name, value in thing.defaults.items())
+            document["on files"] = f"relulab check {thing.id} --data TABLE{words}"
     else:
         document = {
             "instrument": thing.name, "title": thing.title, "source": thing.source, "about": getdoc(thing.function),

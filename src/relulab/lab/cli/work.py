@@ -1,5 +1,6 @@
 """Verbs that work: run, reproduce, report, check."""
 
+import inspect
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from relulab.lab.cli.look import Json, print_json
 from relulab.lab.cli.measure import Slope, points, print_finding
+from relulab.lab.cli.separability import Label
 
 Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
@@ -91,7 +93,14 @@ def check(
     id: Annotated[str, typer.Argument(metavar="THEOREM", help="A theorem's id or name, for instance SS.L1.")],
     teacher: Annotated[Path | None, typer.Option("--teacher", help="A network of yours, from a file.")] = None,
     student: Annotated[Path | None, typer.Option("--student", help="Another one.")] = None,
-    data: Annotated[Path | None, typer.Option("--data", "-d", help="Points: .npy, .npz or .safetensors.")] = None,
+    network: Annotated[
+        Path | None, typer.Option("--network", help="One trained on labelled data, for theorems on those.")
+    ] = None,
+    start: Annotated[Path | None, typer.Option("--start", help="What it was before training.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", "-d", help="Points: .npy, .npz, .safetensors; labelled: .csv, .parquet too.")
+    ] = None,
+    label: Label = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", "-s", help="A setting of the check on files, as epsilon=0.05.")
     ] = None,
@@ -103,8 +112,10 @@ def check(
     from relulab.lab.catalogue import find_theorem
 
     theorem = find_theorem(id)
-    if teacher or student or data or set_:
-        return print_finding(_check_files(theorem, teacher, student, data, slope, set_ or []), json_)
+    files = {"teacher": teacher, "student": student, "network": network, "start": start, "data": data}
+    given = {name: path for name, path in files.items() if path}
+    if given or label or set_:
+        return print_finding(_check_files(theorem, given, label, slope, set_ or []), json_)
     document = _check(theorem, runs)
     if json_:
         print_json(document)
@@ -153,22 +164,32 @@ def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = Fal
     return summary
 
 
-def _check_files(
-    theorem, teacher: Path | None, student: Path | None, data: Path | None, slope: float | None, words: list[str]
-) -> dict:
+def _check_files(theorem, given: dict[str, Path], label: str | None, slope: float | None, words: list[str]) -> dict:
+    """The theorem on files: networks and points, or labelled data and a network trained on them."""
     from relulab.errors import UserError
     from relulab.lab.settings import assigned
     from relulab.nets.files import load
 
-    if theorem.of_networks is None:
-        raise UserError(f"{theorem.id} does not speak of a teacher and a student: relulab check {theorem.id} alone")
-    if not (teacher and student and data):
-        raise UserError(f"{theorem.id} needs all of --teacher, --student and --data")
+    needed, allowed = ("teacher", "student", "data"), ()
+    if theorem.of_table:
+        of_networks = {"network", "start"} & set(inspect.signature(theorem.of_table).parameters)
+        needed, allowed = ("data",), tuple(sorted(of_networks))
+    elif theorem.of_networks is None:
+        raise UserError(f"{theorem.id} speaks of no files: relulab check {theorem.id} alone")
+    missing = [name for name in needed if name not in given]
+    wrong = [name for name in given if name not in (*needed, *allowed)]
+    if missing or wrong or (label and not theorem.of_table):
+        wants = " and ".join(f"--{name}" for name in needed) + "".join(f", perhaps --{name}" for name in allowed)
+        raise UserError(f"{theorem.id} takes {wants}" + (f", not --{wrong[0]}" if wrong else ""))
     settings = theorem.settings(assigned(words, "epsilon=0.05"))
-    nets = [load(path, slope=slope) for path in (teacher, student)]
-    finding = theorem.of_networks(*nets, points(data, *nets), **settings)
-    given = {"teacher": str(teacher), "student": str(student), "data": str(data)}
-    return {"theorem": theorem.id, **given, **finding.to_dict()}
+    nets = {name: load(path, slope=slope) for name, path in given.items() if name != "data"}
+    if theorem.of_table:
+        from relulab.data.tables import read_table
+
+        finding = theorem.of_table(read_table(given["data"], label), **nets, **settings)
+    else:
+        finding = theorem.of_networks(*nets.values(), points(given["data"], *nets.values()), **settings)
+    return {"theorem": theorem.id, **{name: str(path) for name, path in given.items()}, **finding.to_dict()}
 
 
 def _check(theorem, runs: Path) -> dict:

@@ -27,6 +27,7 @@ def gradient_flow(
     until: float = 1000.0,
     step: float = 0.4,
     steps: int = 1_000_000,
+    shortcut: bool = True,
     each: Callable[[Clock], None] = lambda clock: None,
 ) -> Clock:
     """Trains two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
@@ -37,7 +38,8 @@ def gradient_flow(
 
     Where every neuron of a two-layer network has come to be off or active exactly on the points of its own sign, the
     rest of the path is that of two linear networks and is followed as such; at each look the activations are checked,
-    and if one has changed the full network takes over from the look before.
+    and if one has changed the full network takes over from the look before. Without ``shortcut`` it is the full network
+    all the way.
 
     >>> from relulab.nets.initial import balanced
     >>> X = torch.tensor([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
@@ -57,11 +59,13 @@ def gradient_flow(
     start = tuple(W.data.clone() for W in net.W)
     if isinstance(net, Residual):
         return follow(ByAutograd(residual, X, y), start, Clock.start(net.lanes), **options, look=show)[1]
-    return _two_layers(X, y, Neurons(start[0].mT, start[1][..., 0]), Clock.start(net.lanes), options, show)
+    neurons = Neurons(start[0].mT, start[1][..., 0])
+    return _two_layers(X, y, neurons, 0 if shortcut else steps + 1, options, show)
 
 
-def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, clock: Clock, options: dict, show: Callable) -> Clock:
-    linear_from, shown = 0, -1
+def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, options: dict, show: Callable) -> Clock:
+    """The flow of two-layer networks, from step ``linear_from`` on as linear ones where they are."""
+    clock, shown = Clock.start(len(X)), -1
 
     def look(neurons: Neurons, clock: Clock) -> bool:
         nonlocal shown

@@ -1,0 +1,26 @@
+"""A user's trained network, read as the neurons (w_j, a_j) that IB speaks of."""
+
+from torch import nn
+
+from relulab.bias.path import Look, neurons
+from relulab.data.labelled import Labelled
+from relulab.errors import UserError
+from relulab.nets.mlp import MLP
+from relulab.train.flow.follow import log_cross_entropy
+
+
+def looked_at(network: nn.Module, data: Labelled) -> Look:
+    """The neurons of a two-layer ReLU network without biases and with one output, and its log ℓ on the data."""
+    net = network if isinstance(network, MLP) else MLP.of(network)
+    if net.depth != 2 or net.lanes != 1 or net.slope or net.widths[-1] != 1:
+        raise UserError(
+            f"a network of widths {net.widths}, slope {net.slope:g}, {net.lanes} lanes: one two-layer ReLU network with "
+            "one output was expected"
+        )
+    if max(float(b.data.abs().max()) for b in net.b):
+        raise UserError("the network has biases: the theorem speaks of networks without, f(x) = aᵀρ(Wx)")
+    if net.widths[0] != data.X.shape[1]:
+        raise UserError(f"the network takes {net.widths[0]} inputs, the data have {data.X.shape[1]} columns")
+    W, a = neurons(net)
+    f = (data.X @ W[0].T).relu() @ a[0]
+    return Look(W[0], a[0], float(log_cross_entropy((data.y * f)[None])[0]))
