@@ -89,9 +89,10 @@ CASES = {
     "sector_gain": (lambda t: (units(t)[0], points(t), labels(t)), (-2, None, None)),
     "sector": (lambda t: (units(t)[0], points(t)), (-2, None)),
     "extremal_sectors": (lambda t: (points(t), labels(t)), ()),
+    "extremal_directions": (lambda t: (points(t)[:8], labels(t)[:8]), ()),
     "neuron_sectors": (lambda t: (*units(t), points(t), labels(t)), (-2, -1, None, None)),
 }
-LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu", "extremal_sectors"}
+LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu", "extremal_sectors", "extremal_directions"}
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],

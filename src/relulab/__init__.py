@@ -73,7 +73,9 @@ _DOOR = {
     "sector_gain": "bias.sectors",
     "sector": "bias.sectors",
     "extremal_sectors": "bias.sectors",
+    "extremal_directions": "bias.extremal",
     "neuron_sectors": "bias.early_phase",
+    "two_extremal_directions": "bias.theorems.two_extremal_directions",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",
