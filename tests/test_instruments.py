@@ -48,6 +48,12 @@ def alone(dtype, count=N_STUDENTS):
     return relulab.Nodes(*(t[0] for t in nodes(dtype, count, 1)))
 
 
+def directions(dtype):
+    """Two vectors a lane."""
+    generator = torch.Generator().manual_seed(3)
+    return torch.randn(2, LANES, 2, 5, generator=generator, dtype=torch.float64).to(dtype).unbind()
+
+
 def classes(dtype):
     """Points of two classes, each in a half space, with labels."""
     x, y = points(dtype), torch.arange(SAMPLES) % 2
@@ -98,6 +104,7 @@ CASES = {
     "extremal_sectors": (lambda t: (points(t), labels(t)), ()),
     "extremal_directions": (lambda t: (points(t)[:8], labels(t)[:8]), ()),
     "neuron_sectors": (lambda t: (*units(t), points(t), labels(t)), (-2, -1, None, None)),
+    "limit_distance": (lambda t: (*units(t), *directions(t)), (-2, -1, None, None)),
     "separability": (lambda t: (points(t), torch.arange(SAMPLES) % 2), ()),
     "max_margin": (lambda t: classes(t), ()),
 }
@@ -108,7 +115,7 @@ DOUBLE = {"max_margin"}  # solutions of a theory's equations, exact in float64 o
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
     "modulation": [(-2,), (-2, -1)], "alignment": [(-1,)], "observers": [(-1,)],
-    "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
+    "limit_distance": [(-1,), (-1,), (-1,), (), (), ()], "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
     "recovered_at": [()], "focus": [(-1,)], "focus_shifts": [(-1,)],
     "sector_gain": [(-1,)], "sector": [(-2,)], "neuron_sectors": [(-1,), ()],
 }  # fmt: skip
@@ -154,7 +161,7 @@ def _lane(argument, i: int):
         return argument.lane(i)
     if isinstance(argument, relulab.Nodes):
         return relulab.Nodes(*(t[i : i + 1] for t in argument))
-    if isinstance(argument, torch.Tensor) and argument.dim() > 2:
+    if isinstance(argument, torch.Tensor) and (argument.dim() > 2 or len(argument) == LANES):
         return argument[i : i + 1]
     return argument
 

@@ -4,7 +4,6 @@ from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float64
 from torch import Tensor
 
@@ -55,8 +54,8 @@ def path(
     clock = gradient_flow(net, data.X, data.y, until=until, step=step, each=each, shortcut=shortcut)
     if -float(clock.log_loss[0]) < until and live_gradient(found[-1], data):
         raise UserError(
-            f"after {clock.steps:,} steps the loss is e^{float(clock.log_loss[0]):.0f}, not yet e^−{until:g}: set until "
-            "lower, or step higher"
+            f"after {clock.steps:,} steps the loss is e^{float(clock.log_loss[0]):.0f}, not yet e^−{until:g}: set "
+            "until lower, or step higher"
         )
     return found
 
@@ -67,7 +66,7 @@ def live_gradient(look: Look, data: Labelled) -> bool:
 
 
 def last_decade(looks: list[Look]) -> list[Look]:
-    """The looks at which −log ℓ is within a factor of ten of its last value, where a rate is to be seen; the last one."""
+    """The looks at which −log ℓ is within a factor of ten of its last value: where a rate is to be seen."""
     end = -looks[-1].log_loss
     return [look for look in looks[:-1] if -look.log_loss >= end / DECADE > 0] + looks[-1:]
 

@@ -47,7 +47,7 @@ def test_does_not_apply_to_one_class():
 def test_counts_refute_the_variant_for_linear_separability():
     data = module._obtuse()
     finding = two_extremal_directions(data.X, data.y, linear=True)
-    assert finding.conclusion[0].measured == 2 and finding.verdict is Verdict.REFUTED
+    assert finding.conclusion[0].measured == 3 and finding.verdict is Verdict.REFUTED
     across = torch.tensor([[1, 0], [-1, 0], [2, 0.0]]).double()
     assert two_extremal_directions(across, torch.tensor([1, 1, -1]), linear=True).verdict is Verdict.NOT_APPLICABLE
 

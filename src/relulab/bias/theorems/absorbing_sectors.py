@@ -1,7 +1,7 @@
 """IB.L3, extremal sectors absorb (IB lemma 3).
 
-On orthogonally separable data a neuron with a_j > 0 that has come into the positive extremal sector (eq. 13) stays in it
-for ever, and one with a_j < 0 in the negative one (eq. 14): from then on its activations are fixed.
+On orthogonally separable data a neuron with a_j > 0 that has come into the positive extremal sector (eq. 13) stays in
+it for ever, and one with a_j < 0 in the negative one (eq. 14): from then on its activations are fixed.
 
 Checked along a gradient flow of the whole network, without the shortcut that builds on this lemma.
 """
@@ -62,8 +62,8 @@ def _mixed() -> Finding:
 THEOREM = Theorem(
     id="IB.L3",
     title="Extremal sectors absorb",
-    statement="On orthogonally separable data a neuron with a_j > 0 in the positive extremal sector, or with a_j < 0 in "
-    "the negative one, stays there: its activations are fixed from then on.",
+    statement="On orthogonally separable data a neuron with a_j > 0 in the positive extremal sector, or with a_j < 0 "
+    "in the negative one, stays there: its activations are fixed from then on.",
     source="IB lemma 3",
     check=absorbing_sectors,
     of_table=absorbing_sectors,

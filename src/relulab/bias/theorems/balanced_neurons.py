@@ -51,7 +51,9 @@ def balanced_neurons(
     kept: Callable[[Tensor, Tensor], Tensor] = _sum if sums else _difference
     coarse, fine = (_largest(start, data, step / k, steps * k, kept) for k in (1, FINER))
     word = "‖w_j‖² + a_j²" if sums else "‖w_j‖² − a_j²"
-    says = f"largest change of {word}, as a share of a_j², with steps of {step / FINER:g}, against {LEFT:g} of {step:g}'s"
+    says = (
+        f"largest change of {word}, as a share of a_j², with steps of {step / FINER:g}, against {LEFT:g} of {step:g}'s"
+    )
     return Finding((condition,), (
         Check(says, fine[0], "<=", LEFT * coarse[0] + ROUNDING),
         Check("neurons whose a_j changed its sign", fine[1], "==", 0),
@@ -99,7 +101,9 @@ THEOREM = Theorem(
     of_table=balanced_neurons,
     variants=("sums",),
     demonstrations=(
-        Demonstration("20 neurons, 30 points in R⁵ with random labels", Verdict.HOLDS, lambda: balanced_neurons(_data())),
+        Demonstration(
+            "20 neurons, 30 points in R⁵ with random labels", Verdict.HOLDS, lambda: balanced_neurons(_data())
+        ),
         Demonstration(
             "a start that is not balanced",
             Verdict.NOT_APPLICABLE,

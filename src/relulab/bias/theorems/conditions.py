@@ -52,10 +52,11 @@ def theorem_1(data: Labelled, network: nn.Module | None, start: nn.Module | None
     return Setting((*separable, *supports_span(found), *started(first, looks[-1], data, dtype), some), found, looks, on)
 
 
-
-
 def orthogonally_separable(data: Labelled) -> tuple[Check, ...]:
     """Eq. 1, over all pairs; inner products within rounding of 0 count as 0."""
+    fewest = int(min((data.y > 0).sum(), (data.y < 0).sum()))
+    if not fewest:
+        return (Check("points of the smaller class", fewest, ">=", 1),)
     found = separability(data.X, data.y, pairs=0, subset=False)
     kinds = (("equal", found.equal, "<= 0"), ("different", found.different, "> 0"))
     return tuple(

@@ -48,7 +48,11 @@ def kkt_point(data: Labelled, *, width: int = 10, seed: int = 0, size: float = 1
 
 
 def limit_point(
-    w_plus: Float64[Tensor, " d"], w_minus: Float64[Tensor, " d"], width: int, rng: np.random.Generator, size: float = 1.0
+    w_plus: Float64[Tensor, " d"],
+    w_minus: Float64[Tensor, " d"],
+    width: int,
+    rng: np.random.Generator,
+    size: float = 1.0,
 ) -> tuple[Float64[Tensor, "p d"], Float64[Tensor, " p"]]:
     """W and a of eqs. 75 and 76 for random u and z, at least one neuron of either sign."""
     shares, positive = torch.from_numpy(rng.exponential(size=width)), torch.from_numpy(rng.random(width) < 0.5)

@@ -58,7 +58,9 @@ def max_margin_neurons(
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
     if not setting.applies:
         return Finding(setting.conditions, ())
-    return Finding(setting.conditions, _conclusion(_linear(data) if linear else setting.found, setting.looks, setting.on))
+    return Finding(
+        setting.conditions, _conclusion(_linear(data) if linear else setting.found, setting.looks, setting.on)
+    )
 
 
 def _conclusion(found: MaxMargin, looks: list[Look], on: torch.Tensor) -> tuple[Check, ...]:

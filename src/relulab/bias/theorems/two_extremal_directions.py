@@ -76,7 +76,7 @@ def _with_zeros() -> Labelled:
 
 
 def _obtuse() -> Labelled:
-    """In R²: the first axis separates the classes, but each of the positive points, over 90° apart, is a maximum."""
+    """In R²: the first axis separates the classes; the positive points, over 90° apart, and their mean are maxima."""
     return Labelled(torch.tensor([[1, 3], [1, -3], [-1, 0]]).double(), torch.tensor([1, 1, -1]).double())
 
 

@@ -98,7 +98,8 @@ def check(
     ] = None,
     start: Annotated[Path | None, typer.Option("--start", help="What it was before training.")] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", "-d", help="Points: .npy, .npz, .safetensors; labelled: .csv, .parquet too.")
+        Path | None,
+        typer.Option("--data", "-d", help="Points: .npy, .npz, .safetensors; labelled: .csv, .parquet too."),
     ] = None,
     label: Label = None,
     set_: Annotated[

@@ -1,0 +1,144 @@
+"""Theorems of IB on gradient flow: demonstrations, users' networks, and what must not pass."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from relulab.bias.max_margin import max_margin
+from relulab.bias.path import last_decade, path, rate
+from relulab.bias.theorems.absorbing_sectors import absorbing_sectors
+from relulab.bias.theorems.balanced_neurons import balanced_neurons
+from relulab.bias.theorems.kkt_point import kkt_point, limit_point
+from relulab.bias.theorems.learnt_function import learnt_function
+from relulab.bias.theorems.max_margin_neurons import max_margin_neurons
+from relulab.bias.trained import looked_at
+from relulab.data.labelled import Labelled
+from relulab.data.orthants import OppositeOrthants, SpanningSupports
+from relulab.errors import UserError
+from relulab.lab.theorem import Verdict
+from relulab.nets.initial import balanced, torch_default
+from relulab.nets.mlp import MLP
+from relulab.seeds import Role, stream
+from relulab.train.flow import gradient_flow
+
+
+def spanning(d=4, n=30) -> Labelled:
+    return SpanningSupports(d).draw(stream(0, Role.TRAIN, 0), n)
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Labelled, MLP, MLP]:
+    data = spanning()
+    net, start = (balanced((4, 10, 1), [0]) for _ in range(2))
+    gradient_flow(net, data.X, data.y, until=300, step=0.8)
+    return data, net, start
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_a_trained_network_is_judged_with_its_start_and_without(theorem, trained):
+    data, net, start = trained
+    assert theorem(data, net, start).verdict is Verdict.HOLDS
+    assert theorem(data, net).verdict is Verdict.INCONCLUSIVE  # nothing is known of its start
+    assert theorem(data, net.module(), start.module()).verdict is Verdict.HOLDS  # plain nn.Sequential
+    assert theorem(data, start, start).verdict is Verdict.REFUTED  # not trained at all
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_a_network_that_turned_off_says_nothing(theorem):
+    data = spanning()
+    off = balanced((4, 3, 1), [0])
+    off.W[0].data[:] = torch.tensor([1.0, -1.0, 0.0, 0.0])[None, :, None] * 1e-8
+    dead = Labelled(data.X.abs() * torch.tensor([1.0, 100.0, 1.0, 1.0]), data.y)
+    X = torch.where(
+        dead.y[:, None] > 0, dead.X, torch.tensor([-0.1, 1.0, -200.0, -200.0]) * dead.X.norm(dim=1)[:, None]
+    )
+    assert theorem(Labelled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_start_far_from_zero_is_another_matter():
+    start = torch_default((4, 10, 1), [0], bias=False, dtype=torch.float64)
+    finding = max_margin_neurons(spanning(), start=start, until=50, step=0.8)
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert [c.holds for c in finding.conditions] == [True] * 4 + [False, False, True]
+
+
+def test_the_paths_of_seeds_differ_and_their_rate_is_that_of_a_power_law():
+    looks = path(spanning(), width=6, until=100, step=0.8)
+    assert looks[0].log_loss == pytest.approx(math.log(30 * math.log(2))) and looks[-1].log_loss <= -100
+    late = last_decade(looks)
+    assert late[-1] is looks[-1] and all(look.log_loss <= -10 for look in late)
+    assert rate(late, [7 * (-look.log_loss) ** -0.5 for look in late]) == pytest.approx(-0.5)
+    assert math.isnan(rate(late[:2], [1.0, 2.0]))
+
+
+def test_steps_that_run_out_are_said(monkeypatch):
+    import relulab.bias.path as module
+
+    true = module.gradient_flow
+    monkeypatch.setattr(module, "gradient_flow", lambda *a, **k: true(*a, **k, steps=5))
+    with pytest.raises(UserError, match="after 5 steps"):
+        path(spanning(), width=6)
+
+
+def test_extremal_sectors_absorb_from_many_seeds():
+    for seed in range(5):
+        data = OppositeOrthants(4).draw(stream(0, Role.TRAIN, seed), 20)
+        assert absorbing_sectors(data, width=20, seed=seed, until=5.0).verdict is Verdict.HOLDS
+
+
+def test_a_neuron_that_left_would_be_seen(monkeypatch):
+    import relulab.bias.theorems.absorbing_sectors as module
+
+    def there_and_back(*arguments, **options):
+        looks = path(*arguments, **options)
+        return [*looks, looks[0]]
+
+    monkeypatch.setattr(module, "path", there_and_back)
+    finding = absorbing_sectors(OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20), width=20, until=5.0)
+    assert finding.verdict is Verdict.REFUTED
+    assert finding.conclusion[1].measured > 0 and finding.conclusion[2].measured > 0
+
+
+def test_balance_is_kept_on_separable_data_to_second_order():
+    data = OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20)
+    finding = balanced_neurons(data, width=10)
+    assert finding.verdict is Verdict.HOLDS
+    assert finding.conclusion[0].measured < 0.3 * finding.conclusion[0].bound  # 1/16 of it, where order 1 gives 1/2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kkt_residuals_are_at_rounding(seed):
+    data = OppositeOrthants(10).draw(stream(0, Role.TRAIN, seed), 200)
+    finding = kkt_point(data, seed=seed)
+    assert finding.verdict is Verdict.HOLDS
+    assert all(c.measured < 1e-12 for c in finding.conclusion[2:])
+
+
+def test_the_kkt_point_by_the_papers_multipliers_and_gradients():
+    """Eqs. 89 and 90 written out point by point."""
+    data = OppositeOrthants(3).draw(stream(0, Role.TRAIN, 1), 12)
+    found = max_margin(data.X, data.y)
+    w = (found.positive.w, found.negative.w)
+    W, a = limit_point(*w, 5, stream(0, Role.CHANCE, 0))
+    pull_W, pull_a = torch.zeros_like(W), torch.zeros_like(a)
+    for i, (x, y) in enumerate(zip(data.X, data.y, strict=True)):
+        side, norm = (found.positive, w[0].norm()) if y > 0 else (found.negative, w[1].norm())
+        lam = side.multipliers[i] / norm
+        gates = (W @ x > 0).double()
+        pull_W += lam * y * torch.outer(gates * a, x)
+        pull_a += lam * y * (W @ x).relu()
+    torch.testing.assert_close(pull_W, W)
+    torch.testing.assert_close(pull_a, a)
+
+
+@pytest.mark.parametrize(("net", "says"), [
+    (nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1)), "has biases"),
+    (nn.Sequential(nn.Linear(4, 3, bias=False), nn.ReLU(), nn.Linear(3, 2, bias=False)), "one output"),
+    (nn.Sequential(nn.Linear(5, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False)), "takes 5 inputs"),
+    (nn.Sequential(nn.Linear(4, 3, bias=False), nn.LeakyReLU(), nn.Linear(3, 1, bias=False)), "slope 0.01"),
+])  # fmt: skip
+def test_networks_that_the_theorem_does_not_know(net, says):
+    with pytest.raises(UserError, match=says):
+        looked_at(net, spanning())
