@@ -14,8 +14,8 @@ def looked_at(network: nn.Module, data: Labelled) -> Look:
     net = network if isinstance(network, MLP) else MLP.of(network)
     if net.depth != 2 or net.lanes != 1 or net.slope or net.widths[-1] != 1:
         raise UserError(
-            f"a network of widths {net.widths}, slope {net.slope:g}, {net.lanes} lanes: one two-layer ReLU network with "
-            "one output was expected"
+            f"a network of widths {net.widths}, slope {net.slope:g}, {net.lanes} lanes: one two-layer ReLU network "
+            "with one output was expected"
         )
     if max(float(b.data.abs().max()) for b in net.b):
         raise UserError("the network has biases: the theorem speaks of networks without, f(x) = aᵀρ(Wx)")

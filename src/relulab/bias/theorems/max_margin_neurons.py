@@ -5,11 +5,11 @@ orthogonally separable data whose support examples span R^d for either class, ha
 
     W/‖W‖ − (u w₊ᵀ + z w₋ᵀ) → 0   (8),     a/‖a‖ − (u‖w₊‖ − z‖w₋‖) → 0   (9)
 
-for some u, z ≥ 0 with u_j = 0 or z_j = 0 for every j, with probability at least 1 − 2^(−p): not if all neurons turn off.
+for some u, z ≥ 0 with u_j = 0 or z_j = 0 for every j, with probability at least 1 − 2^(−p): that some neuron stays on.
 
 A limit is checked at a point of the path: both distances must be small at the loss e^(−until), and over the last
-tenfold of M = −log ℓ the first must fall as a power of M. Small means that every live neuron's cosine with its direction
-is over 0.9999, and the distances below that angle.
+tenfold of M = −log ℓ the first must fall as a power of M. Small means that every live neuron's cosine with its
+direction is over 0.9999, and the distances below that angle.
 
 How fast: let a direction be off by δ. What of δ lies in the span of the support examples keeps their margins apart by
 M δᵀx, which the loss does not bear, so it falls as 1/M. What is orthogonal to them is felt by no support example: while
