@@ -1,6 +1,10 @@
 """The inductive bias of ReLU networks on orthogonally separable data (IB)."""
 
-STUDIES: tuple[str, ...] = ()
+STUDIES: tuple[str, ...] = (
+    "max_margin_limit",
+    "two_layer_rays",
+    "residual_rays",
+)
 THEOREMS: tuple[str, ...] = (
     "two_extremal_directions",
     "absorbing_sectors",
