@@ -1,5 +1,5 @@
 """The inductive bias of ReLU networks on orthogonally separable data (IB)."""
 
-STUDIES: tuple[str, ...] = ()
+STUDIES: tuple[str, ...] = ("digit_features",)
 THEOREMS: tuple[str, ...] = ()
 INSTRUMENTS: tuple[str, ...] = ()
