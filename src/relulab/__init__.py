@@ -69,6 +69,11 @@ _DOOR = {
     "spherical_push": "specialization.theorems.spherical_push",
     "norm_ratio": "specialization.theorems.symmetry_breaking",
     "negative_feedback": "specialization.theorems.negative_feedback",
+    # inductive bias
+    "mnist": "data.mnist",
+    "read_idx": "data.idx",
+    "digit_net": "nets.digit_net",
+    "layer_features": "nets.digit_net",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",

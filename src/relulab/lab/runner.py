@@ -62,7 +62,7 @@ def run_study(
         preset = preset or "quick"
         study = find_study(study).configured(preset)
     preset = preset or study.nearest_preset()
-    check_ready(study, preset, Path(runs))
+    check_ready(study, preset, Path(runs), redraw)
     run, watcher = Run.of(study, preset, Path(runs)), watcher or Silent()
     if run.schema != SCHEMA:
         raise UserError(
@@ -75,10 +75,10 @@ def run_study(
     return summary(run)
 
 
-def check_ready(study: Study, preset: str, runs: Path) -> None:
+def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> None:
     """Raises a UserError when units are to be measured and what they need is not there; nothing is written."""
     run = Run.of(study, preset, runs)
-    if not run.finished and not all(run.has(unit) for unit in study.units()):
+    if (redraw or not run.finished) and not all(run.has(unit) for unit in study.units()):
         study.ready()
 
 

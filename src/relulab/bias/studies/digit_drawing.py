@@ -37,14 +37,15 @@ def similarity(result: xr.Dataset) -> Figure:
         ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
         ax.locator_params(axis="x", nbins=4)
         ax.grid(axis="y", visible=False)
-    figure.supxlabel("inner product of two held-out digits", fontsize=9)
-    figure.supylabel("pairs", fontsize=9)
+    axes[1, 0].set_ylabel("share of pairs")
+    words = f"Inner products of two held-out digits after training, seed {int(one.seed)}"
+    figure.suptitle(f"{words}; features after the ReLU, but for the last panel", fontsize=9)
     legend(figure, axes[0, 0])
     return figure
 
 
 def cosines(result: xr.Dataset) -> Figure:
-    """Cosines by layer, all seeds: the median, and the middle half and 98 % of pairs; at the start and at the end."""
+    """Cosines by layer: the median, and the middle half and 98 % of pairs; dashes are the medians of single seeds."""
     figure, axes = panels(1, 3, width=2.6, height=2.5, sharey=True)
     looks = (("start", "after", "before training"), ("end", "after", "after training"),
              ("end", "before", "after training, before the ReLU"))  # fmt: skip
@@ -55,13 +56,15 @@ def cosines(result: xr.Dataset) -> Figure:
             ax.vlines(x, q.sel(level=0.01), q.sel(level=0.99), color=COLOURS[kind], lw=1)
             ax.vlines(x, q.sel(level=0.25), q.sel(level=0.75), color=COLOURS[kind], lw=3.5)
             ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLOURS[kind], ms=4, label=LABELS[kind])
+            each = result.cosine_quantile.sel(when=when, side=side, pair=kind, level=0.5).transpose("layer", "seed")
+            ax.plot(x + 0.1, each, "_", color=COLOURS[kind], ms=4, mew=0.8)
         ax.axhline(0, color="#555555", lw=0.8)
         ax.set(title=title, xlabel="layer", xticks=range(len(NAMES)))
         ax.grid(axis="x", visible=False)
     axes[0, 0].set_ylabel("cosine of two held-out digits")
     legend(figure, axes[0, 0])
-    many = f"quantiles averaged over {result.sizes['seed']} seeds"
-    figure.suptitle(f"Median, middle half and middle 98 % of pairs, {many}; layer 0 are the pictures", fontsize=9)
+    many = f"means over {result.sizes['seed']} seeds; dashes: medians of each; layer 0: the pictures"
+    figure.suptitle(f"Median, middle half and middle 98 % of pairs, {many}", fontsize=9)
     return figure
 
 
@@ -106,8 +109,9 @@ def training(result: xr.Dataset) -> Figure:
     for ax in axes[0]:
         ax.set_xlabel("epoch")
         ax.xaxis.get_major_locator().set_params(integer=True)
-    for ax in axes[0, [0, 2]]:
-        ax.legend(fontsize=7)
+    named = [ax.get_legend_handles_labels() for ax in axes[0, [0, 2]]]
+    handles, labels = ([*a, *b] for a, b in zip(*named, strict=True))
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
 
 

@@ -40,10 +40,10 @@ class DigitFeatures(Study):
     needs: ClassVar = f"MNIST: {HOW}"
     remarks: ClassVar = (
         "The paper does not print Adam's learning rate: PyTorch's default 1e-3 is taken. Nor does it say how grey "
-        "values are scaled: from −1 (background) to 1 the inner products of the pictures lie where the figure's axis "
-        "has them, 300 to 750, and no other usual scaling does that. Weights of the fully connected layers are "
-        "multiplied by 0.05, biases are left as PyTorch draws them. The paper shows one network and does not say on "
-        "which digits; here several seeds are measured on digits held out."
+        "values are scaled: from −1 (background) to 1 the inner products of the pictures, 280 to 760, lie where the "
+        "first panel of its figure has its marks, 400 to 800; from 0 to 1 they would lie below 210. The weights of the "
+        "fully connected layers are multiplied by 0.05 and their biases left as PyTorch draws them. The paper shows "
+        "one network and does not say on which digits; here several seeds are measured on digits held out."
     )
     presets: ClassVar = {
         "smoke": {"seeds": 2, "n_train": 48, "n_held_out": 12, "epochs": 1},

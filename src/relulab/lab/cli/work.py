@@ -44,7 +44,7 @@ def run(
     found = dict.fromkeys(find_study(id) for id in ids)
     wanted = [study.configured(preset, changes(study, config, set_ or [])) for study in found]
     for study in wanted:
-        check_ready(study, preset, runs)
+        check_ready(study, preset, runs, redraw)
     on = _engine(engine, scheduler, workers, patience)
     summaries = [_run(study, preset, runs, on, json_, redraw) for study in wanted]
     if json_:
