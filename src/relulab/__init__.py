@@ -13,6 +13,8 @@ _DOOR = {
     "balanced": "nets.initial",
     "residual_default": "nets.initial",
     "Residual": "nets.residual",
+    "digit_net": "nets.digit_net",
+    "layer_features": "nets.digit_net",
     "hidden": "nets.hooks",
     "load": "nets.files.network",
     "save": "nets.files.network",
@@ -26,6 +28,8 @@ _DOOR = {
     "OppositeOrthants": "data.orthants",
     "SpanningSupports": "data.orthants",
     "read_points": "data.files",
+    "mnist": "data.mnist",
+    "read_idx": "data.idx",
     "read_table": "data.tables",
     # training
     "sgd": "train.sgd",

@@ -1,11 +1,7 @@
 """The inductive bias of ReLU networks on orthogonally separable data (IB)."""
 
-STUDIES: tuple[str, ...] = (
-    "max_margin_limit",
-    "two_layer_rays",
-    "residual_rays",
-)
-THEOREMS: tuple[str, ...] = (
+STUDIES = ("max_margin_limit", "two_layer_rays", "residual_rays", "digit_features")
+THEOREMS = (
     "two_extremal_directions",
     "absorbing_sectors",
     "balanced_neurons",
@@ -13,11 +9,4 @@ THEOREMS: tuple[str, ...] = (
     "learnt_function",
     "kkt_point",
 )
-INSTRUMENTS: tuple[str, ...] = (
-    "separability",
-    "max_margin",
-    "sectors",
-    "extremal",
-    "early_phase",
-    "limit",
-)
+INSTRUMENTS = ("separability", "max_margin", "sectors", "extremal", "early_phase", "limit")

@@ -62,6 +62,7 @@ def run_study(
         preset = preset or "quick"
         study = find_study(study).configured(preset)
     preset = preset or study.nearest_preset()
+    check_ready(study, preset, Path(runs), redraw)
     run, watcher = Run.of(study, preset, Path(runs)), watcher or Silent()
     if run.schema != SCHEMA:
         raise UserError(
@@ -72,6 +73,13 @@ def run_study(
         if redraw or not run.finished:
             _Job(study, run, preset, engine or Local(), watcher).complete()
     return summary(run)
+
+
+def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> None:
+    """Raises a UserError when units are to be measured and what they need is not there; nothing is written."""
+    run = Run.of(study, preset, runs)
+    if (redraw or not run.finished) and not all(run.has(unit) for unit in study.units()):
+        study.ready()
 
 
 class _Job:

@@ -47,6 +47,8 @@ class Study(BaseModel):
     title: ClassVar[str]
     source: ClassVar[str]
     remarks: ClassVar[str] = ""
+    needs: ClassVar[str] = ""
+    """data that do not come with relulab and how to get them, if a study needs any; ``ready`` looks for them"""
     presets: ClassVar[dict[str, dict[str, Any]]]
     version: ClassVar[int] = 1
 
@@ -68,6 +70,9 @@ class Study(BaseModel):
     def animations(self, result: xr.Dataset) -> dict[str, Animation]:
         """Figures that move, by name; none unless a study has some."""
         return {}
+
+    def ready(self) -> None:
+        """Raises a UserError when what the units need is not there, such as data sets; asked before anything runs."""
 
     @property
     def hash(self) -> str:

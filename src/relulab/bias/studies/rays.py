@@ -31,9 +31,9 @@ class Rays(Study):
     """A unit is a block of seeds; a seed has its data, its start and its batches."""
 
     remarks: ClassVar[str] = (
-        "The start is PyTorch's default times 0.05 and the loss is averaged over a batch; the text says neither how "
-        "the weights are drawn before the factor nor whether the loss is averaged. Networks have no biases. An epoch is "
-        "a pass over all points in a random order. Training is in float32."
+        "The start is PyTorch's default times 0.05, without biases, and the loss is averaged over a batch; the text "
+        "says neither how weights are drawn before the factor nor whether the loss is averaged. An epoch is a pass "
+        "over all points in a random order. Training is in float32."
     )
     d: Annotated[int, Ge(3)] = 20
     """input dimension"""

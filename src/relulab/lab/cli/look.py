@@ -47,6 +47,8 @@ def show(
             "meanings": {name: field.description for name, field in thing.model_fields.items()},
             "presets": {**thing.presets, "paper": {}}, "run": f"relulab run {thing.name} --preset quick",
         }  # fmt: skip
+        if thing.needs:
+            document["needs"] = thing.needs
     elif isinstance(thing, Theorem):
         document = {
             "theorem": thing.id, "title": thing.title, "source": thing.source, "statement": thing.statement,

@@ -39,11 +39,14 @@ def run(
 ) -> None:
     """Run studies, or continue them where they stopped; a finished one answers at once."""
     from relulab.lab.catalogue import find_study
+    from relulab.lab.runner import check_ready
     from relulab.lab.settings import changes
 
     # Everything is checked before anything runs.
     found = dict.fromkeys(find_study(id) for id in ids)
     wanted = [study.configured(preset, changes(study, config, set_ or [])) for study in found]
+    for study in wanted:
+        check_ready(study, preset, runs, redraw)
     on = _engine(engine, scheduler, workers, patience)
     summaries = [_run(study, preset, runs, on, json_, redraw) for study in wanted]
     if json_:
@@ -61,22 +64,39 @@ def reproduce(
     patience: Patience = 900,
     json_: Json = False,
 ) -> None:
-    """The main job: every study, every theorem, then the report."""
+    """The main job: every study whose data are there, every theorem, then the report."""
     from relulab.lab.catalogue import studies, theorems
 
-    wanted = [study.configured(preset) for study in studies().values()]
+    wanted, left_out = _ready([study.configured(preset) for study in studies().values()], preset, runs)
     on = _engine(engine, scheduler, workers, patience)
     summaries = [_run(study, preset, runs, on, json_) for study in wanted]
     checks = [_check(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
     if json_:
-        print_json({"runs": summaries, "checks": checks, "report": str(index)})
+        print_json({"runs": summaries, "left_out": left_out, "checks": checks, "report": str(index)})
     else:
         from relulab.lab.cli.tables import console, print_overview
 
         print_overview(summaries, checks)
         console.print(f"report: {index}")
     _exit(summaries, checks)
+
+
+def _ready(wanted: list, preset: str, runs: Path) -> tuple[list, list[dict]]:
+    """The studies that can run, and those that lack data, each with the reason, which is also said."""
+    from relulab.errors import UserError
+    from relulab.lab.cli.tables import errors
+    from relulab.lab.runner import check_ready
+
+    able, left_out = [], []
+    for study in wanted:
+        try:
+            check_ready(study, preset, runs)
+            able.append(study)
+        except UserError as error:
+            left_out.append({"study": study.name, "ids": list(study.ids), "why": str(error)})
+            errors.print(f"{study.name} is left out: {error}", highlight=False, markup=False, soft_wrap=True)
+    return able, left_out
 
 
 def report(

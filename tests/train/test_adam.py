@@ -1,0 +1,60 @@
+"""Adam on the binary cross-entropy, against the method written out number by number."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from relulab import UserError
+from relulab.train.adam import adam_epochs, fit
+
+N, D, BATCH, EPOCHS, LR = 11, 3, 4, 5, 0.03
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((N, D)), (RNG.random(N) > 0.5).astype(float)
+W0 = RNG.standard_normal(D)
+
+
+def order(epoch: int) -> np.ndarray:
+    return np.random.default_rng(epoch).permutation(N)
+
+
+def line() -> nn.Linear:
+    net = nn.Linear(D, 1, bias=False, dtype=torch.float64)
+    net.weight.data[0] = torch.from_numpy(W0)
+    return net
+
+
+def cross_entropy(z, y):
+    return np.mean(
+        [-np.log(1 / (1 + np.exp(-s))) if t else -np.log(1 - 1 / (1 + np.exp(-s))) for s, t in zip(z, y, strict=True)]
+    )
+
+
+def test_against_the_method_written_out():
+    w, m, v, t, fits = W0.copy(), np.zeros(D), np.zeros(D), 0, []
+    for epoch in range(EPOCHS):
+        losses, right = 0.0, 0
+        for i in range(0, N, BATCH):
+            x, y = X[order(epoch)[i : i + BATCH]], Y[order(epoch)[i : i + BATCH]]
+            z = x @ w
+            losses, right = losses + len(y) * cross_entropy(z, y), right + sum((z > 0) == (y == 1))
+            g = x.T @ (1 / (1 + np.exp(-z)) - y) / len(y)
+            t += 1
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+            w = w - LR * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        fits.append((losses / N, right / N))
+    net, ticks = line(), []
+    x, y = torch.from_numpy(X), torch.from_numpy(Y)
+    found = list(adam_epochs(net, x, y, epochs=EPOCHS, order=order, batch=BATCH, lr=LR, tick=ticks.append))
+    np.testing.assert_allclose(net.weight.detach().numpy()[0], w, rtol=1e-10)
+    np.testing.assert_allclose(found, fits, rtol=1e-10)
+    assert ticks == [1] * (3 * EPOCHS)
+    end = fit(net(x)[:, 0], y)
+    np.testing.assert_allclose(end, (cross_entropy(X @ w, Y), np.mean((X @ w > 0) == (Y == 1))), rtol=1e-10)
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch": 0}, {"lr": 0.0}])
+def test_sizes_must_be_positive(wrong):
+    options = {"epochs": 1, "order": order} | wrong
+    with pytest.raises(UserError, match="all must be positive"):
+        next(adam_epochs(line(), torch.from_numpy(X), torch.from_numpy(Y), **options))
