@@ -26,14 +26,22 @@ def directions(result: xr.Dataset) -> Figure:
                 ax.plot(-one.log_loss[late], one[name][late], color=KINDS[kind], lw=0.7, alpha=0.5, label=label)
     ends = np.array([30.0, float(-result.log_loss.min())])
     for power, style in ((-0.5, "--"), (-1, ":")):
-        axes[0, 0].plot(ends, 0.5 * (ends / ends[0]) ** power, style, color="#555555", lw=1, label=f"power {power:g}")
+        axes[0, 0].plot(
+            ends,
+            0.5 * (ends / ends[0]) ** power,
+            style,
+            color="#555555",
+            lw=1,
+            label=f"power {power:g}".replace("-", "−"),
+        )
     axes[0, 0].set(xscale="log", yscale="log", xlabel="−log ℓ", title="distance from the limit, eq. 8")
     axes[0, 0].legend(fontsize=6, loc="lower left")
     axes[0, 1].set(xscale="log", yscale="log", xlabel="−log ℓ", title="third singular value over the first")
     for ax, kind in zip(axes[0, 2:], kinds, strict=True):
         _places(ax, result.sel(kind=kind).isel(seed=0))
         ax.set_title(f"where neurons are, {kind}, seed {int(result.seed[0])}")
-    axes[0, 2].legend(fontsize=6)
+    handles, labels = axes[0, 2].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", ncols=4, frameon=False)
     return figure
 
 

@@ -76,7 +76,7 @@ class MaxMarginLimit(Study):
     """largest relative change of a weight, and fall of log ℓ, in a step"""
     seeds: PositiveInt = 20
     """networks of each kind, each with data of its own"""
-    lanes: PositiveInt = 10
+    lanes: PositiveInt = 20
     """seeds of a unit, followed together"""
 
     def units(self) -> list[Unit]:

@@ -42,7 +42,7 @@ class ResidualRays(Rays):
         return cosines(net, w).amax(2)
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
-        layers = result.layer.values
+        layers = result.layer.values.tolist()
         figure, axes = panels(2, len(layers) + 1, width=2.4, height=2.4)
         for k, layer in enumerate(layers):
             singular_values(axes[0, k], result, layer)
@@ -54,7 +54,7 @@ class ResidualRays(Rays):
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         words = "Most first-layer neurons have a correlation above 0.9 with the closer max-margin direction"
-        ranks = [c for layer in result.layer.values for c in rank_two("IB.F2", result, int(layer))]
+        ranks = [c for layer in result.layer.values.tolist() for c in rank_two("IB.F2", result, layer)]
         return [aligned("IB.F2.aligned", words, result), *ranks]
 
 

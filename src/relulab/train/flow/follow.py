@@ -18,7 +18,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 State = TypeVar("State")
-DENSE = 50  # steps at the start of which every fifth is looked at
+DENSE = 50  # steps at the start of which every one is looked at
 
 
 class Pull(NamedTuple):
@@ -66,8 +66,8 @@ def follow(
 ) -> tuple[State, Clock, bool]:
     """Follows all lanes until ℓ ≤ e^(−until) in each, ``steps`` in all are used up, or ``look`` says that it is enough.
 
-    ``look`` is called at the start, at the end and, in between, at every fifth of the first 50 steps, then whenever 5 %
-    more steps are done. A lane that has arrived, or whose gradient is zero, waits for the others. The last of what is
+    ``look`` is called at the start, at the end and, in between, at each of the first 50 steps, then whenever 5 % more
+    steps are done. A lane that has arrived, or whose gradient is zero, waits for the others. The last of what is
     returned tells whether ``look`` ended it.
     """
     due = clock.steps
@@ -77,7 +77,7 @@ def follow(
         moving = (-pull.log_loss < until) & (pull.square > 0)
         end = clock.steps >= steps or not moving.any()
         if clock.steps >= due or end:
-            due = clock.steps + (5 if clock.steps < DENSE else math.ceil(0.05 * clock.steps))
+            due = clock.steps + (1 if clock.steps < DENSE else math.ceil(0.05 * clock.steps))
             if look(state, clock):
                 return state, clock, True
         if end:

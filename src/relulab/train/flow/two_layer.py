@@ -97,20 +97,22 @@ class LinearPhase:
         f = ((v @ self.X_t) * self.of_label).sum(1)
         log_loss, p = log_cross_entropy(self.y * f)
         g = (self.of_label * (self.y * p)[:, None]) @ self.X
-        a2, ww = state.B[..., -1, -1], (g[..., None, :] @ state.B[..., :-1, :-1] @ g[..., None])[..., 0, 0]
-        square = (a2 * g.square().sum(-1) + ww).sum(-1)
+        w2 = ((state.B[..., :-1, :-1] @ g[..., None])[..., 0] * g).sum(-1)
+        square = (state.B[..., -1, -1] * g.square().sum(-1) + w2).sum(-1)
         return Pull((g,), log_loss, g.norm(dim=-1).amax(-1), square)
 
     def moved(self, state: Moments, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> Moments:
+        """T P and T B T with T = 1 + E (cosh − 1, sinh; sinh, cosh − 1) Eᵀ, E = (u, e_{d+1})."""
         (g,) = along
         length = g.norm(dim=-1, keepdim=True)
-        u = torch.nn.functional.pad(g / length.where(length > 0, 1), (0, 1))[..., None]  # lane 2 d+1 1
-        e = torch.zeros_like(u)
-        e[..., -1, 0] = 1
+        E = torch.zeros(*g.shape[:-1], g.shape[-1] + 1, 2, dtype=g.dtype)
+        E[..., :-1, 0] = g / length.where(length > 0, 1)
+        E[..., -1, 1] = 1
         cosh, sinh = _rotation(h[:, None, None, None] * length[..., None])
-        T = cosh * (u @ u.mT + e @ e.mT) + sinh * (u @ e.mT + e @ u.mT)
+        T = (cosh * E + sinh * E.flip(-1)) @ E.mT
         T.diagonal(dim1=-2, dim2=-1).add_(1)
-        return Moments(T @ state.P, T @ state.B @ T)
+        TP, TB = (T @ torch.cat(state, -1)).chunk(2, -1)
+        return Moments(TP, TB @ T)
 
 
 def _rotation(angle: Tensor) -> tuple[Tensor, Tensor]:
