@@ -59,7 +59,7 @@ def test_a_run_from_files_to_claims(made_up, tmp_path, monkeypatch):
     monkeypatch.setattr("relulab.lab.runner.FORMATS", ("svg",))
     study = find_study("IB.F3").configured("smoke", TINY)
     summary = run_study(study, runs=tmp_path, engine=Local(1))
-    assert len(summary["claims"]) == 10 and {c["verdict"] for c in summary["claims"]} == {"INCONCLUSIVE"}
+    assert len(summary["claims"]) == 9 and {c["verdict"] for c in summary["claims"]} == {"INCONCLUSIVE"}
     assert json.loads((tmp_path / summary["run"] / "figures.json").read_text())[:3] == [
         "similarity", "cosines", "weights"]  # fmt: skip
     result = xr.open_dataset(tmp_path / summary["run"] / "result.nc", engine="h5netcdf").load()
