@@ -133,10 +133,26 @@ class Theorem:
         return self.check.__name__.replace("_", "-")
 
     @property
+    def on_files(self) -> Callable[..., Finding] | None:
+        """The check on what a user has in files, if there is one."""
+        return self.of_networks or self.of_table
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What it needs then."""
+        return ("teacher", "student", "data") if self.of_networks else ("data",) if self.of_table else ()
+
+    @property
+    def optional_files(self) -> tuple[str, ...]:
+        """What it takes besides: a network trained on the table, and its start."""
+        known = inspect.signature(self.of_table).parameters if self.of_table else {}
+        return tuple(name for name in ("network", "start") if name in known)
+
+    @property
     def _keywords(self) -> dict[str, inspect.Parameter]:
-        on_files = self.of_networks or self.of_table
-        parameters = inspect.signature(on_files).parameters if on_files else {}
-        return {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in self.variants}
+        parameters = inspect.signature(self.on_files).parameters if self.on_files else {}
+        settings = {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+        return {name: p for name, p in settings.items() if name not in self.variants}
 
     @property
     def defaults(self) -> dict[str, Any]:

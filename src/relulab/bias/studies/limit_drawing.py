@@ -4,11 +4,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.bias.studies.limit_claims import WORDS
 from relulab.lab.animation import Animation
 from relulab.lab.figure import panels
 
-KINDS = {"paper": "#d1495b", "spanning": "#00798c"}
+KINDS = {"paper": ("the paper's data", "#d1495b"), "spanning": ("supports that span", "#00798c")}
 PLACES = {"off": "#999999", "positive": "#e07b39", "negative": "#30638e", "undecided": "#edae49"}
 FRAMES = 90
 
@@ -22,8 +21,9 @@ def directions(result: xr.Dataset) -> Figure:
             for i, seed in enumerate(result.seed):
                 one = result.sel(kind=kind, seed=seed)
                 late = (one.log_loss < -1).values
-                label = WORDS[kind] if i == 0 else None
-                ax.plot(-one.log_loss[late], one[name][late], color=KINDS[kind], lw=0.7, alpha=0.5, label=label)
+                words, colour = KINDS[kind]
+                label = words if i == 0 else None
+                ax.plot(-one.log_loss[late], one[name][late], color=colour, lw=0.7, alpha=0.5, label=label)
     ends = np.array([30.0, float(-result.log_loss.min())])
     for power, style in ((-0.5, "--"), (-1, ":")):
         axes[0, 0].plot(
@@ -46,7 +46,8 @@ def directions(result: xr.Dataset) -> Figure:
 
 
 def _places(ax, one: xr.Dataset) -> None:
-    early = (one.log_loss > -20).values
+    undecided = one["count"].sel(place="undecided")
+    early = (one.s <= 3 * one.s[undecided > 0].max()).values
     shares = [one["count"].sel(place=name).values[early] for name in PLACES]
     ax.stackplot(one.s.values[early], np.array(shares), colors=list(PLACES.values()), labels=list(PLACES))
     ax.set(xlabel="s = ∫ ℓ dt", ylabel="neurons", xlim=(0, None), ylim=(0, float(np.sum(shares, 0).max())))

@@ -55,12 +55,11 @@ def show(
             "demonstrations": {d.name: d.expected.name for d in thing.demonstrations},
             "run": f"relulab check {thing.id}",
         }  # fmt: skip
-        if thing.of_networks:
+        if thing.on_files:
             words = "".join(f" --set {name}={_plain(value)}" for name, value in thing.defaults.items())
-            document["on files"] = f"relulab check {thing.id} --teacher A --student B --data X{words}"
-        if thing.of_table:
-            words = "".join(f" --set {name}={_plain(value)}" for name, value in thing.defaults.items())
-            document["on files"] = f"relulab check {thing.id} --data TABLE{words}"
+            files = " ".join(f"--{name} {name.upper()}" for name in thing.files)
+            more = "".join(f" [--{name} {name.upper()}]" for name in thing.optional_files)
+            document["on files"] = f"relulab check {thing.id} {files}{more}{words}"
     else:
         document = {
             "instrument": thing.name, "title": thing.title, "source": thing.source, "about": getdoc(thing.function),

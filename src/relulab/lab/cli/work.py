@@ -1,6 +1,5 @@
 """Verbs that work: run, reproduce, report, check."""
 
-import inspect
 from pathlib import Path
 from typing import Annotated
 
@@ -191,17 +190,17 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
     from relulab.lab.settings import assigned
     from relulab.nets.files import load
 
-    needed, allowed = ("teacher", "student", "data"), ()
-    if theorem.of_table:
-        of_networks = {"network", "start"} & set(inspect.signature(theorem.of_table).parameters)
-        needed, allowed = ("data",), tuple(sorted(of_networks))
-    elif theorem.of_networks is None:
+    if not theorem.on_files:
         raise UserError(f"{theorem.id} speaks of no files: relulab check {theorem.id} alone")
-    missing = [name for name in needed if name not in given]
-    wrong = [name for name in given if name not in (*needed, *allowed)]
-    if missing or wrong or (label and not theorem.of_table):
-        wants = " and ".join(f"--{name}" for name in needed) + "".join(f", perhaps --{name}" for name in allowed)
-        raise UserError(f"{theorem.id} takes {wants}" + (f", not --{wrong[0]}" if wrong else ""))
+    *most, last = (f"--{name}" for name in theorem.files)
+    wants = f"all of {', '.join(most)} and {last}" if most else last
+    if not set(theorem.files) <= set(given):
+        raise UserError(f"{theorem.id} needs {wants}")
+    wrong = [name for name in given if name not in (*theorem.files, *theorem.optional_files)]
+    wrong += ["label"] if label and not theorem.of_table else []
+    if wrong:
+        perhaps = "".join(f", perhaps --{name}" for name in theorem.optional_files)
+        raise UserError(f"{theorem.id} takes {wants}{perhaps}, not --{wrong[0]}")
     settings = theorem.settings(assigned(words, "epsilon=0.05"))
     nets = {name: load(path, slope=slope) for name, path in given.items() if name != "data"}
     if theorem.of_table:
