@@ -122,3 +122,10 @@ def blocks(seeds: int, size: int) -> list[tuple[int, ...]]:
     [(0, 1), (2, 3), (4,)]
     """
     return [tuple(range(i, min(i + size, seeds))) for i in range(0, seeds, size)]
+
+
+def distinct(values: tuple) -> tuple:
+    """For a field whose values may each stand there once."""
+    if len(set(values)) < len(values):
+        raise ValueError("each value may stand there once")
+    return values

@@ -20,7 +20,7 @@ from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants, SpanningSupports
 from relulab.lab.animation import Animation
 from relulab.lab.claim import Claim
-from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.lab.study import Study, Tick, Unit, blocks, distinct
 from relulab.nets.initial import balanced
 from relulab.seeds import Role, stream
 from relulab.train.flow import Clock, gradient_flow
@@ -28,12 +28,6 @@ from relulab.train.flow import Clock, gradient_flow
 KINDS = {"paper": OppositeOrthants, "spanning": SpanningSupports}
 HALVED = 1000.0  # −log ℓ at which the path with half the step is compared
 EARLY = 400  # a path takes about so many steps before the loss begins to fall, at step 0.4
-
-
-def distinct(values: tuple) -> tuple:
-    if len(set(values)) < len(values):
-        raise ValueError("each kind may stand there once")
-    return values
 
 
 class MaxMarginLimit(Study):

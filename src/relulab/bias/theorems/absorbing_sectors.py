@@ -11,6 +11,7 @@ import torch
 from relulab.bias.early_phase import Place, neuron_sectors
 from relulab.bias.path import path
 from relulab.bias.sectors import sector
+from relulab.bias.theorems.cases import half_spaces
 from relulab.bias.theorems.conditions import orthogonally_separable
 from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants
@@ -54,11 +55,6 @@ def _case(**options) -> Finding:
     return absorbing_sectors(OppositeOrthants(5).draw(stream(0, Role.DEMONSTRATION, 12), 30), **options)
 
 
-def _mixed() -> Finding:
-    X = torch.from_numpy(stream(0, Role.DEMONSTRATION, 12).standard_normal((20, 5)))
-    return absorbing_sectors(Labelled(X, X[:, 0].sign()))
-
-
 THEOREM = Theorem(
     id="IB.L3",
     title="Extremal sectors absorb",
@@ -70,7 +66,11 @@ THEOREM = Theorem(
     variants=("everywhere",),
     demonstrations=(
         Demonstration("50 neurons, 30 points in R⁵ of the paper's construction", Verdict.HOLDS, _case),
-        Demonstration("data that are not orthogonally separable", Verdict.NOT_APPLICABLE, _mixed),
+        Demonstration(
+            "data that are only linearly separable",
+            Verdict.NOT_APPLICABLE,
+            lambda: absorbing_sectors(half_spaces(12)),
+        ),
         Demonstration("negative control: every sector absorbs", Verdict.REFUTED, lambda: _case(everywhere=True)),
     ),
 )

@@ -14,6 +14,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from relulab.bias.max_margin import max_margin
+from relulab.bias.theorems.cases import half_spaces
 from relulab.bias.theorems.conditions import orthogonally_separable
 from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants
@@ -75,11 +76,6 @@ def _case(**options) -> Finding:
     return kkt_point(OppositeOrthants(20).draw(stream(0, Role.DEMONSTRATION, 11), 500), **options)
 
 
-def _mixed() -> Finding:
-    X = torch.from_numpy(stream(0, Role.DEMONSTRATION, 11).standard_normal((20, 5)))
-    return kkt_point(Labelled(X, X[:, 0].sign()))
-
-
 THEOREM = Theorem(
     id="IB.LC1",
     title="The limit is a KKT point of the non-linear margin problem",
@@ -91,7 +87,9 @@ THEOREM = Theorem(
     variants=("size",),
     demonstrations=(
         Demonstration("500 points in R²⁰ of the paper's construction", Verdict.HOLDS, _case),
-        Demonstration("data that are not orthogonally separable", Verdict.NOT_APPLICABLE, _mixed),
+        Demonstration(
+            "data that are only linearly separable", Verdict.NOT_APPLICABLE, lambda: kkt_point(half_spaces(11))
+        ),
         Demonstration("negative control: u and z one percent longer", Verdict.REFUTED, lambda: _case(size=1.01)),
     ),
 )

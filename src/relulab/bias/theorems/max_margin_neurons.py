@@ -25,6 +25,7 @@ from torch import nn
 from relulab.bias.limit import limit_distance
 from relulab.bias.max_margin import MaxMargin, max_margin
 from relulab.bias.path import Look, rate
+from relulab.bias.theorems.cases import half_spaces
 from relulab.bias.theorems.conditions import theorem_1
 from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants, SpanningSupports
@@ -90,13 +91,6 @@ def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, **options) -> 
     return max_margin_neurons(data.draw(stream(0, Role.DEMONSTRATION, 10), n), **options)
 
 
-def _mixed() -> Finding:
-    """Points of the two classes in one half space."""
-    rng = stream(0, Role.DEMONSTRATION, 10)
-    X = torch.from_numpy(rng.standard_normal((20, 5)))
-    return max_margin_neurons(Labelled(X, X[:, 0].sign()))
-
-
 THEOREM = Theorem(
     id="IB.T1",
     title="All neurons become max-margin neurons",
@@ -115,7 +109,11 @@ THEOREM = Theorem(
             lambda: _case(OppositeOrthants(20), 100, until=3000),
         ),
         Demonstration("a start far from zero", Verdict.NOT_APPLICABLE, lambda: _case(SpanningSupports(5), size=0.5)),
-        Demonstration("data that are not orthogonally separable", Verdict.NOT_APPLICABLE, _mixed),
+        Demonstration(
+            "data that are only linearly separable",
+            Verdict.NOT_APPLICABLE,
+            lambda: max_margin_neurons(half_spaces(10)),
+        ),
         Demonstration(
             "negative control: the one max-margin direction of all points, as in linear networks",
             Verdict.REFUTED,

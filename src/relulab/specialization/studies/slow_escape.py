@@ -11,11 +11,10 @@ from pydantic import AfterValidator, PositiveInt
 
 from relulab.lab.claim import Claim, claim
 from relulab.lab.figure import panels
-from relulab.lab.study import Study, Tick, Unit
+from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.seeds import Role, stream
 from relulab.specialization.escape import FLOWS, escape_time
 from relulab.specialization.studies.symmetry_breaking import slopes
-from relulab.specialization.studies.two_layer import distinct
 
 NEAR = 0.05  # how far a power may be from that of the law
 LOOKS = {

@@ -11,10 +11,9 @@ from pydantic import AfterValidator, PositiveFloat, PositiveInt
 
 from relulab.lab.claim import Claim, claim
 from relulab.lab.figure import panels
-from relulab.lab.study import Study, Tick, Unit
+from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.seeds import Role, stream
 from relulab.specialization.flow import Weights, angles, flow, norms
-from relulab.specialization.studies.two_layer import distinct
 from relulab.specialization.theorems.symmetry_breaking import common_residue, multiplied
 
 LOOKS = 160  # times within a path, and an even number: one of them is half-way

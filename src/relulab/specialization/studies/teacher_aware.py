@@ -13,12 +13,12 @@ from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim, half_width
 from relulab.lab.figure import legend, panels
-from relulab.lab.study import Study, Tick, Unit
+from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.nets.initial import small_normal
 from relulab.specialization.near_boundaries import NearBoundaries
 from relulab.specialization.nodes import lowest
 from relulab.specialization.observation import Observer
-from relulab.specialization.studies.two_layer import STEP, Widths, distinct
+from relulab.specialization.studies.two_layer import STEP, Widths
 from relulab.specialization.teacher import teacher
 from relulab.train.sgd import sgd
 

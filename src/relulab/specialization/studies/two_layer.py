@@ -12,20 +12,13 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 from relulab.data.inputs import Gaussian, Uniform
 from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim
-from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.lab.study import Study, Tick, Unit, blocks, distinct
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.specialization.observation import Observation, Observer
 from relulab.specialization.teacher import teacher
 from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
-
-
-def distinct(values: tuple) -> tuple:
-    if len(set(values)) < len(values):
-        raise ValueError("each value may stand there once")
-    return values
-
 
 Widths = Annotated[tuple[PositiveInt, ...], Len(min_length=1), AfterValidator(distinct)]
 Polarities = Annotated[tuple[NonNegativeFloat, ...], Len(min_length=1), AfterValidator(distinct)]
