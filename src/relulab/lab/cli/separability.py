@@ -38,6 +38,7 @@ def separability(
     from relulab.bias.separability import separability
     from relulab.bias.separability_report import arrays, picture, separability_row
     from relulab.data.tables import read_table
+    from relulab.lab.cli.tables import working
     from relulab.lab.store import PICTURES, check_place, write_arrays, write_bytes
     from relulab.nets.files import load
 
@@ -47,7 +48,8 @@ def separability(
     data = read_table(file, label)
     x = _shaped(data.X, shape)
     layers = features(load(network, slope=slope).double(), x) if network else {"input": data.X}
-    found = {name: separability(f, data.y, pairs=pairs) for name, f in layers.items()}
+    with working(f"looking at all pairs of {len(data.X):,} points …"):
+        found = {name: separability(f, data.y, pairs=pairs) for name, f in layers.items()}
     document = {
         "data": str(file), "label": label, "network": str(network) if network else None, 
         "labels": dict(zip("-+", data.names, strict=True)),

@@ -1,6 +1,7 @@
 """How results look in a terminal."""
 
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,6 +13,11 @@ from relulab.lab.words import ago, number, size, span
 console = Console()
 errors = Console(stderr=True)
 COLOURS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
+
+
+def working(words: str) -> AbstractContextManager:
+    """A sign of life on a terminal while something without a bar of its own is under way; nothing elsewhere."""
+    return errors.status(words) if errors.is_terminal else nullcontext()
 
 
 def verdict(name: str) -> str:

@@ -187,6 +187,7 @@ def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = Fal
 def _check_files(theorem, given: dict[str, Path], label: str | None, slope: float | None, words: list[str]) -> dict:
     """The theorem on files: networks and points, or labelled data and a network trained on them."""
     from relulab.errors import UserError
+    from relulab.lab.cli.tables import working
     from relulab.lab.settings import assigned
     from relulab.nets.files import load
 
@@ -206,18 +207,22 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
     if theorem.of_table:
         from relulab.data.tables import read_table
 
-        finding = theorem.of_table(read_table(given["data"], label), **nets, **settings)
+        data, check = [read_table(given["data"], label)], theorem.of_table
     else:
-        finding = theorem.of_networks(*nets.values(), points(given["data"], *nets.values()), **settings)
+        data, check = [*nets.values(), points(given["data"], *nets.values())], theorem.of_networks
+        nets = {}
+    with working(f"checking {theorem.id} on {given['data'].name} …"):
+        finding = check(*data, **nets, **settings)
     return {"theorem": theorem.id, **{name: str(path) for name, path in given.items()}, **finding.to_dict()}
 
 
 def _check(theorem, runs: Path) -> dict:
     """The demonstrations, kept for the report."""
-    from relulab.lab.cli.tables import errors
+    from relulab.lab.cli.tables import errors, working
     from relulab.lab.store import write_json
 
-    document = theorem.demonstrate()
+    with working(f"checking {theorem.id} …"):
+        document = theorem.demonstrate()
     about = {"title": theorem.title, "statement": theorem.statement, "source": theorem.source}
     try:
         (runs / "checks").mkdir(parents=True, exist_ok=True)
