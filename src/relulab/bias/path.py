@@ -1,6 +1,5 @@
 """A two-layer network on its way by gradient flow from a small balanced start, on one data set."""
 
-from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +41,9 @@ def path(
 ) -> list[Look]:
     """Looks at one network as gradient flow takes it to ℓ = e^(−until), the start first and the end last.
 
-    The start is balanced, with ‖w_j‖ = |a_j| = ``size``, unless one is given.
+    The start is balanced, with ‖w_j‖ = |a_j| = ``size``, unless one is given, which is then trained in place.
     """
-    net = balanced((data.X.shape[1], width, 1), [seed], size=size) if start is None else deepcopy(start).double()
+    net = balanced((data.X.shape[1], width, 1), [seed], size=size) if start is None else start
     found = []
 
     def each(clock):
@@ -52,17 +51,24 @@ def path(
         found.append(Look(W[0].clone(), a[0].clone(), float(clock.log_loss[0])))
 
     clock = gradient_flow(net, data.X, data.y, until=until, step=step, each=each, shortcut=shortcut)
-    if -float(clock.log_loss[0]) < until and live_gradient(found[-1], data):
-        raise UserError(
-            f"after {clock.steps:,} steps the loss is e^{float(clock.log_loss[0]):.0f}, not yet e^−{until:g}: set "
-            "until lower, or step higher"
-        )
+    on = (data.X @ found[-1].W.T > 0).any(0)
+    if -float(clock.log_loss[0]) < until and on.any():
+        raise UserError(_unfinished(found[-1], data, clock.steps, until))
     return found
 
 
-def live_gradient(look: Look, data: Labelled) -> bool:
-    """Whether any neuron still feels a point."""
-    return bool((data.X @ look.W.T > 0).any())
+def _unfinished(look: Look, data: Labelled, steps: int, until: float) -> str:
+    """Why a path did not come to its end."""
+    unseen = [int(label) for label in (1, -1) if not (data.X[data.y == label] @ look.W.T > 0).any()]
+    if unseen:
+        return (
+            f"no neuron is left that is active on points of label {unseen[0]:+d}, so their loss stays: take another "
+            "seed or more width"
+        )
+    return (
+        f"after {steps:,} steps the loss is e^{look.log_loss:.3g}, not e^−{until:g}, and it hardly falls any more: the "
+        "data cannot be fitted from this start, or until is too high"
+    )
 
 
 def last_decade(looks: list[Look]) -> list[Look]:

@@ -11,14 +11,20 @@ from relulab.lab.figure import house_style, legend, panels
 DRAWN = 1000  # points of a label whose pairs are drawn
 
 
-def separability_row(layer: str, found: Separability) -> dict:
+def separability_row(layer: str, found: Separability, data: Labelled) -> dict:
     """The numbers of one layer, plain ones."""
     return {
         "layer": layer, "points": found.n, "columns": found.d, "separable": found.holds,
         "equal": _kind(found.equal, "least"), "different": _kind(found.different, "greatest"),
         "violation": found.violation, "cosine_violation": found.cosine_violation,
         "worst": [pair._asdict() for pair in found.worst], "kept": None if found.kept is None else len(found.kept),
+        "kept_of": None if found.kept is None else _by_label(data, found.kept),
     }  # fmt: skip
+
+
+def _by_label(data: Labelled, rows: Tensor) -> dict[str, int]:
+    """How many of some rows have either label, by the user's own names."""
+    return {name: int((data.y[rows] == sign).sum()) for sign, name in zip((-1, 1), data.names, strict=True)}
 
 
 def _kind(pairs: Pairs, which: str) -> dict:
@@ -52,13 +58,17 @@ def sentences(row: dict) -> list[str]:
             f"{equal['least_cosine']['cosine']:.3g} and at most {different['greatest_cosine']['cosine']:.3g}."
         ]
     said = [
-        f"{what[0].upper()}{what[1:]} not orthogonally separable: of {equal['pairs']:,} pairs of equal labels "
+        f"{what[0].upper()}{what[1:]} not orthogonally separable: of {equal['pairs']:,} pairs of equal labels, each "
+        f"point with itself among them, "
         f"{equal['broken']:,} have an inner product of 0 or less, of {different['pairs']:,} pairs of different labels "
         f"{different['broken']:,} have one above 0; cosines are up to {row['cosine_violation']:.3g} on the wrong side."
     ]
     if row["kept"] is not None:
+        each = ", ".join(f"{count:,} of label {name}" for name, count in row["kept_of"].items())
+        one = " They are of one class only, so nothing is left to separate." if 0 in row["kept_of"].values() else ""
         said.append(
-            f"{row['kept']:,} of the {row['points']:,} points, found greedily, are separable; more may be possible."
+            f"{row['kept']:,} of the {row['points']:,} points, found greedily, are separable ({each}); more may be "
+            f"possible.{one}"
         )
     return said
 

@@ -1,5 +1,6 @@
 """A user's trained network, read as the neurons (w_j, a_j) that IB speaks of."""
 
+import torch
 from torch import nn
 
 from relulab.bias.path import Look, neurons
@@ -11,6 +12,13 @@ from relulab.train.flow.follow import log_cross_entropy
 
 def looked_at(network: nn.Module, data: Labelled) -> Look:
     """The neurons of a two-layer ReLU network without biases and with one output, and its log ℓ on the data."""
+    W, a = (t[0] for t in neurons(plain(network, data)))
+    f = (data.X @ W.T).relu() @ a
+    return Look(W, a, float(log_cross_entropy((data.y * f)[None])[0]))
+
+
+def plain(network: nn.Module, data: Labelled) -> MLP:
+    """A user's network as an MLP of one lane in float64, without biases, that shares nothing with it."""
     net = network if isinstance(network, MLP) else MLP.of(network)
     if net.depth != 2 or net.lanes != 1 or net.slope or net.widths[-1] != 1:
         raise UserError(
@@ -21,6 +29,7 @@ def looked_at(network: nn.Module, data: Labelled) -> Look:
         raise UserError("the network has biases: the theorem speaks of networks without, f(x) = aᵀρ(Wx)")
     if net.widths[0] != data.X.shape[1]:
         raise UserError(f"the network takes {net.widths[0]} inputs, the data have {data.X.shape[1]} columns")
-    W, a = neurons(net)
-    f = (data.X @ W[0].T).relu() @ a[0]
-    return Look(W[0], a[0], float(log_cross_entropy((data.y * f)[None])[0]))
+    bare = MLP(net.widths, bias=False, dtype=torch.float64)
+    for mine, its in zip(bare.W, net.W, strict=True):
+        mine.data.copy_(its.data)
+    return bare

@@ -18,7 +18,7 @@ class Verdict(Enum):
     HOLDS = "the conditions hold and so does the conclusion"
     REFUTED = "the conditions hold, the conclusion does not"
     NOT_APPLICABLE = "a condition fails, so the theorem says nothing here"
-    INCONCLUSIVE = "the conditions hold, but the measurement is too uncertain to tell"
+    INCONCLUSIVE = "it cannot be told: a condition is unknown, or the measurement too uncertain"
 
 
 @dataclass(frozen=True)

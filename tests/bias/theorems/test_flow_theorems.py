@@ -42,7 +42,7 @@ def test_a_trained_network_is_judged_with_its_start_and_without(theorem, trained
     assert theorem(data, net, start).verdict is Verdict.HOLDS
     assert theorem(data, net).verdict is Verdict.INCONCLUSIVE  # nothing is known of its start
     assert theorem(data, net.module(), start.module()).verdict is Verdict.HOLDS  # plain nn.Sequential
-    assert theorem(data, start, start).verdict is Verdict.REFUTED  # not trained at all
+    assert theorem(data, start, start).verdict is Verdict.INCONCLUSIVE  # not trained yet: a limit is not refuted
 
 
 @pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
@@ -55,6 +55,69 @@ def test_a_network_that_turned_off_says_nothing(theorem):
         dead.y[:, None] > 0, dead.X, torch.tensor([-0.1, 1.0, -200.0, -200.0]) * dead.X.norm(dim=1)[:, None]
     )
     assert theorem(Labelled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_late_in_training_a_neuron_elsewhere_refutes(theorem):
+    data = spanning()
+    net, start = (balanced((4, 10, 1), [0]) for _ in range(2))
+    gradient_flow(net, data.X, data.y, until=1500, step=0.8)
+    assert theorem(data, net, start).verdict is Verdict.HOLDS
+    w = net.W[0].data[0]
+    for j in range(10):  # every neuron turned, none longer
+        turned = w[:, j] + 0.5 * w[:, j].roll(1)
+        w[:, j] = turned * w[:, j].norm() / turned.norm()
+    assert theorem(data, net, start).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("until", [1.0, 5.0, 20.0])
+def test_unfinished_training_refutes_nothing(until):
+    finding = max_margin_neurons(spanning(), width=10, until=until, step=0.8)
+    assert finding.verdict in (Verdict.INCONCLUSIVE, Verdict.HOLDS)
+
+
+def test_a_start_must_be_that_of_the_network(trained):
+    data, net, start = trained
+    with pytest.raises(UserError, match="3 neurons and the network 10"):
+        max_margin_neurons(data, net, balanced((4, 3, 1), [0]))
+    other = balanced((4, 10, 1), [0])
+    other.W[1].data *= -1
+    with pytest.raises(UserError, match="10 of 10 neurons have another sign"):
+        max_margin_neurons(data, net, other)
+    uneven = balanced((4, 10, 1), [0])
+    for W, its in zip(uneven.W, net.W, strict=True):
+        W.data.copy_(its.data)
+    uneven.W[0].data *= 1.1
+    assert max_margin_neurons(data, uneven, start).verdict is Verdict.NOT_APPLICABLE  # no gradient flow did that
+
+
+def test_outputs_that_cancel_do_not_make_a_start_small():
+    start = balanced((4, 10, 1), [0], size=1.0)
+    start.W[0].data[..., 5:] = start.W[0].data[..., :5]
+    start.W[1].data[0, 5:] = -start.W[1].data[0, :5]
+    finding = max_margin_neurons(spanning(), start=start, until=20, step=0.8)
+    assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[4].holds is False
+
+
+def test_a_side_that_nothing_serves_is_said():
+    data, start = spanning(), balanced((4, 3, 1), [0])
+    start.W[1].data.abs_()
+    with pytest.raises(UserError, match="active on points of label -1"):
+        path(data, start=start, until=50)
+
+
+def test_right_angles_between_classes_are_no_rounding_error():
+    for angle in torch.linspace(0, 6.2, 40, dtype=torch.float64):
+        c, s = torch.cos(angle), torch.sin(angle)
+        X = torch.stack([torch.stack([c, s]), torch.stack([s, -c])])
+        assert kkt_point(Labelled(X, torch.tensor([1.0, -1.0], dtype=torch.float64))).verdict is Verdict.HOLDS
+
+
+def test_dead_neurons_do_not_hide_a_broken_law():
+    data, start = spanning(), balanced((4, 6, 1), [0], size=0.01)
+    start.W[0].data[..., 3], start.W[1].data[0, 3] = 0.0, 0.0
+    assert balanced_neurons(data, start).verdict is Verdict.HOLDS
+    assert balanced_neurons(data, start, sums=True).verdict is Verdict.REFUTED
 
 
 def test_a_start_far_from_zero_is_another_matter():
@@ -78,7 +141,7 @@ def test_steps_that_run_out_are_said(monkeypatch):
 
     true = module.gradient_flow
     monkeypatch.setattr(module, "gradient_flow", lambda *a, **k: true(*a, **k, steps=5))
-    with pytest.raises(UserError, match="after 5 steps"):
+    with pytest.raises(UserError, match="after 5 steps the loss is e"):
         path(spanning(), width=6)
 
 

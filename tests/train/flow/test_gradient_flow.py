@@ -89,6 +89,43 @@ def test_halving_the_step_hardly_changes_the_directions_of_live_neurons():
     assert all((a - b).norm(dim=1).max() < 1e-3 for a, b in pairwise(directions))
 
 
+def test_the_loss_never_rises_by_more_than_a_step_where_the_path_is_stiff():
+    """Linearly separable data with stationary points on the way, and labels that cannot be fitted."""
+    for seed in range(6):
+        rng = stream(2, Role.TRAIN, seed)
+        X = torch.from_numpy(rng.standard_normal((1, 20, 4)))
+        y = X[..., 0].sign() if seed % 2 else torch.from_numpy(rng.choice((-1.0, 1.0), (1, 20)))
+        net, seen = balanced((4, 12, 1), [seed]), []
+        gradient_flow(net, X, y, until=30, steps=400, each=lambda clock, seen=seen: seen.append(float(clock.log_loss)))
+        assert max(b - a for a, b in pairwise(seen)) < 0.5 and seen[-1] < seen[0]
+
+
+def test_a_path_that_does_not_move_on_ends():
+    X = torch.tensor([[1.0, 0.0], [1.0, 1e-9], [0.0, 1.0]], dtype=torch.float64)
+    y = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
+    clock = gradient_flow(balanced((2, 6, 1), [0]), X, y)
+    assert clock.steps < 20_000 and float(clock.log_loss) > math.log(1.3)
+
+
+def test_a_start_that_is_not_balanced_takes_shorter_steps():
+    """a_j far above ‖w_j‖ turns a neuron fast: the same neurons stay on as with steps far smaller."""
+    X, y = data(d=3, n=10)
+    on = []
+    for step in (0.4, 0.01):
+        net = balanced((3, 8, 1), [0], size=1.0)
+        net.W[0].data *= 0.01
+        gradient_flow(net, X, y, until=5, step=step)
+        on.append((X @ net.W[0].data > 0).any(1))
+    assert torch.equal(*on)
+
+
+def test_a_residual_network_with_a_layer_of_zeros_moves():
+    X, y = data()
+    net = residual_default((4, 5, 1), [3], depth=4, factor=0.3, dtype=torch.float64)
+    net.W[1].data.zero_()
+    assert float(gradient_flow(net, X, y, until=3, steps=3000).log_loss) < -3
+
+
 def test_norms_stay_balanced_and_signs_stay():
     X, y = random_labels()
     net = balanced((4, 20, 1), [0], size=1e-4)
@@ -114,7 +151,7 @@ def test_the_linear_phase_is_the_path_of_the_whole_network():
     for _ in range(50):
         h = torch.tensor([0.01, 0.02], dtype=torch.float64)
         a, b = whole.pull(neurons), phase.pull(state)
-        for one, other in zip(a[1:], b[1:], strict=True):
+        for one, other in zip(a[1:4], b[1:4], strict=True):
             torch.testing.assert_close(one, other, rtol=1e-10, atol=0)
         neurons, state = whole.moved(neurons, a.along, h), phase.moved(state, b.along, h)
     for one, other in zip(neurons, phase.neurons_at(state), strict=True):

@@ -24,7 +24,7 @@ def directions(result: xr.Dataset) -> Figure:
                 words, colour = KINDS[kind]
                 label = words if i == 0 else None
                 ax.plot(-one.log_loss[late], one[name][late], color=colour, lw=0.7, alpha=0.5, label=label)
-    ends = np.array([30.0, float(-result.log_loss.min())])
+    ends = float(-result.log_loss.min()) * np.array([1 / 300, 1.0])
     for power, style in ((-0.5, "--"), (-1, ":")):
         axes[0, 0].plot(
             ends,
@@ -39,7 +39,7 @@ def directions(result: xr.Dataset) -> Figure:
     axes[0, 1].set(xscale="log", yscale="log", xlabel="−log ℓ", title="third singular value over the first")
     for ax, kind in zip(axes[0, 2:], kinds, strict=True):
         _places(ax, result.sel(kind=kind).isel(seed=0))
-        ax.set_title(f"where neurons are, {kind}, seed {int(result.seed[0])}")
+        ax.set_title(f"neurons, {kind} data, seed {int(result.seed[0])}")
     handles, labels = axes[0, 2].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower right", ncols=4, frameon=False)
     return figure

@@ -124,7 +124,8 @@ class MaxMarginLimit(Study):
         axes = torch.stack([normalize(w[0], dim=1), normalize(w[1] - _along(w[1], w[0]), dim=1)], -1)
         return {
             "s": clock.s, "log_t": clock.log_t, "log_loss": clock.log_loss, "count": torch.stack(counts).double(),
-            "cosine": torch.where(on, limit.cosine, torch.nan).nan_to_num(2).amin(1), "first": limit.first,
+            "cosine": torch.where(on.any(1), torch.where(on, limit.cosine, 2.0).amin(1), torch.nan),
+            "first": limit.first,
             "second": limit.second, "beyond": limit.beyond,
             "plane": W @ axes / W.norm(dim=2).amax(1)[:, None, None],
         }  # fmt: skip

@@ -11,7 +11,7 @@ def aligned(id: str, words: str, result: xr.Dataset) -> Claim:
     """Most neurons have a correlation above 0.9."""
     share = (result.correlation > ALIGNED).mean("neuron")
     least, middle = (float(result.correlation.quantile(q, "neuron").mean()) for q in (0.05, 0.5))
-    supports = "/".join(f"{float(v):.3g}" for v in result.supports.mean("seed"))
+    supports = " and ".join(f"{float(v):.3g}" for v in result.supports.mean("seed"))
     note = (
         f"The median correlation is {middle:.3f}, that of the lowest twentieth {least:.3f}. The support examples of "
         f"either class span {supports} dimensions on average."

@@ -12,11 +12,13 @@ from relulab.bias.limit import live
 from relulab.bias.max_margin import MaxMargin, max_margin
 from relulab.bias.path import Look, last_decade, path
 from relulab.bias.separability import separability
-from relulab.bias.trained import looked_at
+from relulab.bias.trained import looked_at, plain
 from relulab.data.labelled import Labelled
+from relulab.errors import UserError
 from relulab.lab.theorem import Check
 
 NEAR_ZERO = 0.01  # outputs at the start: our reading of "small enough", which moves no ℓ'_i by more than half a percent
+FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that was trained by steps
 ROUNDING = 64  # of sums of squares, in units of the last place
 
 
@@ -42,14 +44,43 @@ def theorem_1(data: Labelled, network: nn.Module | None, start: nn.Module | None
         return Setting(separable)
     found = max_margin(data.X, data.y)
     if network is None:
-        looks = path(data, start=start, **flow)
-        first, looks, dtype = looks[0], last_decade(looks), torch.float64
+        looks = path(data, start=None if start is None else plain(start, data), **flow)
+        first, looks, dtype = looks[0], last_decade(looks), _dtype(start)
     else:
         looks, first = [looked_at(network, data)], looked_at(start, data) if start is not None else None
-        dtype = next(network.parameters()).dtype
+        dtype = _dtype(network)
+        if first:
+            _belongs(first, looks[0])
     on = live(looks[-1].W, data.X)
     some = Check("neurons that are active at some point, of which the theorem speaks", int(on.sum()), ">=", 1)
-    return Setting((*separable, *supports_span(found), *started(first, looks[-1], data, dtype), some), found, looks, on)
+    start_of_it = started(first, data, dtype)
+    flowed = (_flowed(looks[-1]),) if network is not None else ()
+    return Setting((*separable, *supports_span(found), *start_of_it, *flowed, some), found, looks, on)
+
+
+def _dtype(net: nn.Module | None) -> torch.dtype:
+    return torch.float64 if net is None else next(net.parameters()).dtype
+
+
+def _belongs(first: Look, last: Look) -> None:
+    """A start must be that of the network: as many neurons, with the signs that no flow changes (IB.L4)."""
+    if first.W.shape != last.W.shape:
+        raise UserError(
+            f"the start has {len(first.W)} neurons and the network {len(last.W)}: give the start of this network"
+        )
+    turned = int((first.a.sign() != last.a.sign()).sum())
+    if turned:
+        raise UserError(
+            f"{turned} of {len(first.a)} neurons have another sign of a_j in the start than in the network, which no "
+            "gradient flow changes: give the start of this network"
+        )
+
+
+def _flowed(last: Look) -> Check:
+    """Training near enough to gradient flow, which keeps balanced neurons balanced, for the theorem to speak of it."""
+    norms, a = last.W.norm(dim=1), last.a.abs()
+    gap = float((norms - a).abs().max() / torch.maximum(norms, a).max())
+    return Check("largest gap of ‖w_j‖ and |a_j| after training, as a share of the largest", gap, "<=", FLOWED)
 
 
 def orthogonally_separable(data: Labelled) -> tuple[Check, ...]:
@@ -74,17 +105,17 @@ def supports_span(found: MaxMargin) -> tuple[Check, ...]:
     )
 
 
-def started(first: Look | None, last: Look, data: Labelled, dtype: torch.dtype) -> tuple[Check, Check]:
-    """A start near zero and balanced. Of a trained network without its start, the first cannot be told.
-
-    The other can: gradient flow keeps ‖w_j‖² − a_j² (IB.L4), so it is looked at where the network stands.
-    """
-    says = "largest |f(x_i)| at the start"
+def started(first: Look | None, data: Labelled, dtype: torch.dtype) -> tuple[Check, Check]:
+    """A start near zero and balanced; of a trained network without its start neither can be told."""
+    says = "Σ_j |a_j|‖w_j‖ · max ‖x_i‖ at the start, which bounds the outputs"
     if first is None:
-        small = Check(f"{says}, which was not given", math.nan, "<=", NEAR_ZERO)
+        small = Check(f"{says}; it was not given", math.nan, "<=", NEAR_ZERO)
     else:
-        small = Check(says, float(((data.X @ first.W.T).relu() @ first.a).abs().max()), "<=", NEAR_ZERO)
-    return small, balanced(first or last, dtype)
+        largest = (first.a.abs() @ first.W.norm(dim=1)) * data.X.norm(dim=1).max()
+        small = Check(says, float(largest), "<=", NEAR_ZERO)
+    if first is None:
+        return small, Check("largest gap of ‖w_j‖ and |a_j| at the start; it was not given", math.nan, "==", 0.0)
+    return small, balanced(first, dtype)
 
 
 def balanced(look: Look, dtype: torch.dtype = torch.float64) -> Check:

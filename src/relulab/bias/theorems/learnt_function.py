@@ -17,10 +17,10 @@ from torch.nn.functional import normalize
 from relulab.bias.limit import limit_distance, limit_function
 from relulab.bias.path import Look, rate
 from relulab.bias.theorems.conditions import theorem_1
-from relulab.bias.theorems.max_margin_neurons import FALLS, FAR
+from relulab.bias.theorems.max_margin_neurons import FALLS, FAR, LATE, bounded, falls
 from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants, SpanningSupports
-from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.seeds import Role, stream
 
 POINTS = 1000
@@ -52,9 +52,10 @@ def learnt_function(
     gaps = [distance(look, *w, x, linear) for look in looks]
     says = f"largest gap of the two sides of eq. 10 at {POINTS:,} points, at ℓ = e^({looks[-1].log_loss:.4g})"
     # f/‖θ‖² is a square in the weights: twice the angle that theorem 1 is given
-    checks = [Check(says, gaps[-1], "<=", 2 * FAR)]
+    power = rate(looks, gaps)
+    checks = [bounded(says, gaps[-1], 2 * FAR, -looks[-1].log_loss >= LATE and not power <= FALLS)]
     if len(looks) > 1:
-        checks.append(Check("power of −log ℓ with which the gap changes", rate(looks, gaps), "<=", FALLS))
+        checks.append(falls("power of −log ℓ with which the gap changes", power, looks[-1]))
     return Finding(setting.conditions, tuple(checks))
 
 
@@ -98,7 +99,7 @@ THEOREM = Theorem(
         Demonstration(
             "negative control: the two neurons without their ReLUs",
             Verdict.REFUTED,
-            lambda: _case(SpanningSupports(5), linear=True),
+            lambda: _case(SpanningSupports(5), linear=True, until=LATE),
         ),
     ),
 )

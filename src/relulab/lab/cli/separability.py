@@ -53,7 +53,7 @@ def separability(
     document = {
         "data": str(file), "label": label, "network": str(network) if network else None, 
         "labels": dict(zip("-+", data.names, strict=True)),
-        "layers": [separability_row(name, one) for name, one in found.items()],
+        "layers": [separability_row(name, one, data) for name, one in found.items()],
         "out": str(out) if out else None, "figure": str(figure) if figure else None,
     }  # fmt: skip
     if out:

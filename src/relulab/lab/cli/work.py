@@ -202,6 +202,8 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
     if wrong:
         perhaps = "".join(f", perhaps --{name}" for name in theorem.optional_files)
         raise UserError(f"{theorem.id} takes {wants}{perhaps}, not --{wrong[0]}")
+    if words and "network" in given:
+        raise UserError(f"--set {words[0]}: settings are those of a flow of our own, leave out --set or --network")
     settings = theorem.settings(assigned(words, "epsilon=0.05"))
     nets = {name: load(path, slope=slope) for name, path in given.items() if name != "data"}
     if theorem.of_table:

@@ -9,6 +9,7 @@ from torch import Tensor
 from relulab.train.flow.follow import Pull, log_cross_entropy
 
 Weights = tuple[Tensor, ...]
+SMALL = 1e-3  # share of all weights' norm as which a smaller layer counts
 
 
 class ByAutograd:
@@ -31,7 +32,11 @@ class ByAutograd:
             along = torch.autograd.grad(f, weights, self.y * p)
         sizes = torch.stack([w.flatten(1).norm(dim=1) for w in state])
         rates = torch.stack([g.flatten(1).norm(dim=1) for g in along])
-        return Pull(along, log_loss, (rates / sizes).amax(0), rates.square().sum(0))
+        sizes = torch.maximum(sizes, SMALL * sizes.norm(dim=0))  # a layer of zeros may grow as well
+        return Pull(along, log_loss, (rates / sizes).amax(0), rates.square().sum(0), torch.zeros_like(log_loss))
+
+    def course(self, first: Pull, middle: Pull) -> Weights:
+        return middle.along
 
     def moved(self, state: Weights, along: Weights, h: Float64[Tensor, " lane"]) -> Weights:
         return tuple(w + h[:, None, None] * g for w, g in zip(state, along, strict=True))

@@ -6,7 +6,9 @@ log ℓ_i and never leaves the number range, so the path may be followed to loss
 
 A step h of the midpoint rule is as long as two bounds allow, with one number ``step`` for both: no weight changes by
 more than about that share of its size (early, when loss hardly falls), and log ℓ falls by no more than that (late).
-Halving ``step`` shows what it has left to say.
+Where the path is stiff, near a minimum of data that cannot be fitted, h is also kept below 1/Σ p_i‖∇f(x_i)‖²; and a
+step is made again with half of h while its middle shows it too long, or log ℓ rises by more than ``step``. Halving
+``step`` shows what it has left to say. Where neurons slide along kinks it has first order, elsewhere second.
 """
 
 import math
@@ -19,6 +21,9 @@ from torch import Tensor
 
 State = TypeVar("State")
 DENSE = 50  # steps at the start of which every one is looked at
+STILL = 1e-12  # relative speed below which a lane counts as arrived
+PATIENCE, GAIN = 1000, 0.01  # steps after which stalls are looked for, and the fall of log ℓ that is none
+HALVINGS = 40  # of a step that is too long; the last one is taken
 
 
 class Pull(NamedTuple):
@@ -30,14 +35,17 @@ class Pull(NamedTuple):
     """largest relative rate at which a weight changes"""
     square: Float64[Tensor, " lane"]
     """‖∇ log ℓ‖², the rate at which log ℓ falls"""
+    stiff: Float64[Tensor, " lane"]
+    """Σ p_i ‖∇f(x_i)‖², which bounds how sharply log ℓ curves; 0 where that is not needed"""
 
 
 @runtime_checkable
 class Dynamics(Protocol[State]):
-    """What is followed: where it pulls, and where a step of length h along a pull leads."""
+    """What is followed: where it pulls, where a step of length h along a pull leads, and along what a step goes."""
 
     def pull(self, state: State) -> Pull: ...
     def moved(self, state: State, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> State: ...
+    def course(self, first: Pull, middle: Pull) -> tuple[Tensor, ...]: ...
 
 
 class Clock(NamedTuple):
@@ -66,15 +74,16 @@ def follow(
 ) -> tuple[State, Clock, bool]:
     """Follows all lanes until ℓ ≤ e^(−until) in each, ``steps`` in all are used up, or ``look`` says that it is enough.
 
-    ``look`` is called at the start, at the end and, in between, at each of the first 50 steps, then whenever 5 % more
-    steps are done. A lane that has arrived, or whose gradient is zero, waits for the others. The last of what is
-    returned tells whether ``look`` ended it.
+    A lane that has arrived, whose gradient is zero, or that has not moved on while the number of steps doubled, waits
+    for the others. ``look`` is called at the start, at the end and, in between, at each of the first 50 steps, then
+    whenever 5 % more steps are done. The last of what is returned tells whether ``look`` ended it.
     """
-    due = clock.steps
+    due, pull, before = clock.steps, dynamics.pull(state), None
     while True:
-        pull = dynamics.pull(state)
         clock = clock._replace(log_loss=pull.log_loss)
-        moving = (-pull.log_loss < until) & (pull.square > 0)
+        moving = (-pull.log_loss < until) & (pull.square > 0) & (pull.speed > STILL)
+        if clock.steps >= due and clock.steps >= PATIENCE:
+            before, moving = _stalled(before, clock.steps, pull, moving)
         end = clock.steps >= steps or not moving.any()
         if clock.steps >= due or end:
             due = clock.steps + (1 if clock.steps < DENSE else math.ceil(0.05 * clock.steps))
@@ -82,12 +91,37 @@ def follow(
                 return state, clock, True
         if end:
             return state, clock, False
-        h = torch.where(moving, step / torch.maximum(pull.speed, pull.square), 0.0)
-        middle = dynamics.pull(dynamics.moved(state, pull.along, h / 2))
-        state = dynamics.moved(state, middle.along, h)
+        h = step / torch.maximum(torch.maximum(pull.speed, pull.square), step * pull.stiff)
+        h, middle, state, after = _step(dynamics, state, pull, torch.where(moving, h, 0.0), step)
         # dt = ds/ℓ, with the loss of the middle
         log_t = torch.logaddexp(clock.log_t, h.log() - middle.log_loss)
-        clock = Clock(clock.steps + 1, clock.s + h, log_t, pull.log_loss)
+        clock, pull = Clock(clock.steps + 1, clock.s + h, log_t, pull.log_loss), after
+
+
+def _step(dynamics: Dynamics[State], state: State, pull: Pull, h: Tensor, step: float) -> tuple:
+    """One step of the midpoint rule, made again with half of h in the lanes in which it was too long."""
+    for _ in range(HALVINGS):
+        middle = dynamics.pull(dynamics.moved(state, pull.along, h / 2))
+        new = dynamics.moved(state, dynamics.course(pull, middle), h)
+        after = dynamics.pull(new)
+        long = h * torch.maximum(middle.speed, middle.square) > 2 * step
+        long |= ~(after.log_loss <= pull.log_loss + step)
+        long &= h > 0
+        if not long.any():
+            break
+        h = torch.where(long, h / 2, h)
+    return h, middle, new, after
+
+
+def _stalled(before: tuple | None, steps: int, pull: Pull, moving: Tensor) -> tuple[tuple, Tensor]:
+    """Lanes that have not moved on while the number of steps doubled: no loss fell, and no small weights grew."""
+    if before is None:
+        return (steps, pull), moving
+    since, then = before
+    if steps < 2 * since:
+        return before, moving
+    stalled = (pull.log_loss > then.log_loss - GAIN) & (pull.square < 2 * then.square)
+    return (steps, pull), moving & ~stalled
 
 
 def log_cross_entropy(

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from relulab.errors import UserError
@@ -21,20 +21,21 @@ PAUSE = 100  # steps of the full network after a linear phase turned out wrong
 @torch.no_grad()
 def gradient_flow(
     net: MLP | Residual,
-    X: Float[Tensor, "*lane n d"],
-    y: Float[Tensor, "*lane n"],
+    X: Tensor | np.ndarray,
+    y: Tensor | np.ndarray,
     *,
     until: float = 1000.0,
     step: float = 0.4,
-    steps: int = 1_000_000,
+    steps: int = 200_000,
     shortcut: bool = True,
     each: Callable[[Clock], None] = lambda clock: None,
 ) -> Clock:
     """Trains two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
 
-    Follows ℓ = Σ_i log(1 + exp(−y_i f(x_i))) in every lane until ℓ ≤ e^(−until); labels y are ±1, data shared by the
-    lanes or one set a lane. ``step`` is the largest relative change of a weight, and the largest fall of log ℓ, in one
-    step. ``each`` is called, with ``net`` as it then is, at the start, at the end and at growing intervals.
+    Follows ℓ = Σ_i log(1 + exp(−y_i f(x_i))) in every lane until ℓ ≤ e^(−until), or where log ℓ falls no more. Points
+    X (*lane n d) with labels y = ±1 (*lane n) are shared by the lanes, or one set a lane. ``step`` is the largest
+    relative change of a weight, and the largest fall of log ℓ, in one step. ``each`` is called, with ``net`` as it then
+    is, at the start, at the end and at growing intervals.
 
     Where every neuron of a two-layer network has come to be off or active exactly on the points of its own sign, the
     rest of the path is that of two linear networks and is followed as such; at each look the activations are checked,
@@ -47,7 +48,7 @@ def gradient_flow(
     >>> gradient_flow(net, X, torch.tensor([1.0, 1.0, -1.0], dtype=torch.float64), until=20).log_loss.item() < -20
     True
     """
-    X, y = _checked(net, X, y, until, step)
+    X, y = _checked(net, torch.as_tensor(X), torch.as_tensor(y).double(), until, step)
     options = {"until": until, "step": step, "steps": steps}
 
     def show(weights: tuple[Tensor, ...], clock: Clock) -> bool:
@@ -110,6 +111,8 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
     if X.dim() == 3 and len(X) not in (1, net.lanes):
         raise UserError(f"{len(X)} data sets for {net.lanes} lanes: one for all, or one a lane")
     if not (y.abs() == 1).all() or not X.isfinite().all():
-        raise UserError("labels must be +1 or −1 and points finite")
+        raise UserError(
+            "labels must be +1 or −1 and points finite; relulab.labelled(X, y) makes such of any two labels"
+        )
     X, y = X.double(), y.double()
     return X.expand(net.lanes, *X.shape[-2:]), y.expand(net.lanes, y.shape[-1])

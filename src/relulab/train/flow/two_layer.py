@@ -13,6 +13,8 @@ from torch import Tensor
 
 from relulab.train.flow.follow import Pull, log_cross_entropy
 
+FASTEST = 1e6  # the largest |a_j|/‖w_j‖ that shortens a step
+
 
 class Neurons(NamedTuple):
     """The neurons (w_j, a_j) of every lane."""
@@ -37,7 +39,17 @@ class TwoLayer:
         log_loss, p = log_cross_entropy(m)
         g = ((self.y * p)[..., None] * (z > 0)).mT @ self.X
         square = (state.a[..., None] * g).square().sum((-2, -1)) + (state.W * g).sum(-1).square().sum(-1)
-        return Pull((g,), log_loss, g.norm(dim=-1).amax(-1), square)
+        norms, size = state.W.norm(dim=-1), g.norm(dim=-1)
+        # ẇ_j = a_j g_j turns a neuron with |a_j| above ‖w_j‖ so much faster
+        speed = size * (state.a.abs() / norms.where(norms > 0, 1)).clamp(1, FASTEST)
+        active = (z > 0).to(z.dtype) @ state.a.square()[..., None]
+        stiff = (p * (active[..., 0] * self.X.square().sum(-1) + z.relu().square().sum(-1))).sum(-1)
+        return Pull((g,), log_loss, speed.amax(-1), square, stiff)
+
+    def course(self, first: Pull, middle: Pull) -> tuple[Tensor, ...]:
+        """The pull of the middle; a neuron off there would stop short of its boundary, and keeps half a step."""
+        off = ~middle.along[0].any(-1, keepdim=True)
+        return (torch.where(off, first.along[0] / 2, middle.along[0]),)
 
     def moved(self, state: Neurons, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> Neurons:
         (g,) = along
@@ -99,7 +111,10 @@ class LinearPhase:
         g = (self.of_label * (self.y * p)[:, None]) @ self.X
         w2 = ((state.B[..., :-1, :-1] @ g[..., None])[..., 0] * g).sum(-1)
         square = (state.B[..., -1, -1] * g.square().sum(-1) + w2).sum(-1)
-        return Pull((g,), log_loss, g.norm(dim=-1).amax(-1), square)
+        return Pull((g,), log_loss, g.norm(dim=-1).amax(-1), square, torch.zeros_like(log_loss))
+
+    def course(self, first: Pull, middle: Pull) -> tuple[Tensor, ...]:
+        return middle.along
 
     def moved(self, state: Moments, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> Moments:
         """T P and T B T with T = 1 + E (cosh − 1, sinh; sinh, cosh − 1) Eᵀ, E = (u, e_{d+1})."""
