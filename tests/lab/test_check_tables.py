@@ -73,7 +73,7 @@ def test_show_says_how(here):
     (("IB.L2", "--data", "spans.csv", "--network", "net.safetensors"), "not --network"),
     (("IB.T1", "--data", "spans.csv", "--set", "linear=true"), "no setting 'linear'"),
     (("IB.T1", "--data", "spans.csv", "--set", "widht=3"), "did you mean 'width'"),
-    (("IB.T1", "--data", "spans.csv", "--network", "biases.safetensors"), "has biases"),
+    (("IB.T1", "--data", "spans.csv", "--network", "biases.safetensors"), "with biases"),
     (("IB.T1", "--data", "paper.csv", "--network", "net.safetensors"), "takes 4 inputs, the data have 6"),
     (("IB.T1", "--data", "nothing.csv"), "nothing.csv"),
     (("SS.L1", "--data", "spans.csv", "--label", "y"), "SS.L1 needs all of --teacher"),

@@ -26,7 +26,7 @@ def plain(network: nn.Module, data: Labelled) -> MLP:
             "with one output was expected"
         )
     if max(float(b.data.abs().max()) for b in net.b):
-        raise UserError("the network has biases: the theorem speaks of networks without, f(x) = aᵀρ(Wx)")
+        raise UserError("a network with biases was given: the theorem speaks of those without, f(x) = aᵀρ(Wx)")
     if net.widths[0] != data.X.shape[1]:
         raise UserError(f"the network takes {net.widths[0]} inputs, the data have {data.X.shape[1]} columns")
     bare = MLP(net.widths, bias=False, dtype=torch.float64)

@@ -62,7 +62,7 @@ def find_theorem(wanted: str) -> Theorem:
 
 def find(wanted: str) -> type[Study] | Theorem | Instrument:
     """Anything by name or id: studies first, then theorems, then instruments."""
-    names: dict = {key.lower(): i for i in instruments().values() for key in (*i.ids, i.name)}
+    names: dict = {key.lower(): i for i in instruments().values() for key in (*i.ids, i.name, i.name.replace("_", "-"))}
     names |= _theorem_names() | _study_names()
     shown = [*studies(), *(i for s in studies().values() for i in s.ids), *theorems(), *instruments()]
     return _find(wanted, names, "study, theorem or instrument", shown)

@@ -197,7 +197,7 @@ def test_the_kkt_point_by_the_papers_multipliers_and_gradients():
 
 
 @pytest.mark.parametrize(("net", "says"), [
-    (nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1)), "has biases"),
+    (nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1)), "with biases"),
     (nn.Sequential(nn.Linear(4, 3, bias=False), nn.ReLU(), nn.Linear(3, 2, bias=False)), "one output"),
     (nn.Sequential(nn.Linear(5, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False)), "takes 5 inputs"),
     (nn.Sequential(nn.Linear(4, 3, bias=False), nn.LeakyReLU(), nn.Linear(3, 1, bias=False)), "slope 0.01"),

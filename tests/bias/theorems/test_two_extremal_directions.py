@@ -7,6 +7,7 @@ import relulab
 from relulab.bias.theorems import two_extremal_directions as module
 from relulab.bias.theorems.two_extremal_directions import linearly_separable, two_extremal_directions
 from relulab.data.orthants import OppositeOrthants
+from relulab.errors import UserError
 from relulab.lab.theorem import Verdict
 from relulab.seeds import Role, stream
 
@@ -65,3 +66,9 @@ def test_lost_starts_say_nothing(monkeypatch):
 
     monkeypatch.setattr(module, "extremal_directions", hurried)
     assert two_extremal_directions(data.X, data.y).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_table_with_more_points_than_can_be_searched_is_one_sentence():
+    data = OppositeOrthants(3).draw(stream(0, Role.TRAIN, 0), 2001)
+    with pytest.raises(UserError, match="2,001 points"):
+        module.THEOREM.of_table(data)

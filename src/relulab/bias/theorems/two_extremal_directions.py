@@ -24,8 +24,11 @@ from relulab.bias.sectors import extremal_sectors, signs
 from relulab.bias.theorems.conditions import orthogonally_separable
 from relulab.data.labelled import Labelled
 from relulab.data.orthants import OppositeOrthants
+from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.seeds import Role, stream
+
+MOST = 2000  # points of a table, for a minute or so
 
 
 def two_extremal_directions(
@@ -85,6 +88,8 @@ def _case(data: Labelled, **options) -> Finding:
 
 
 def _of_table(data: Labelled, *, starts: int = 512) -> Finding:
+    if len(data.X) > MOST:
+        raise UserError(f"{len(data.X):,} points: extremal directions are looked for among at most {MOST:,}, take some")
     return two_extremal_directions(data.X, data.y, starts=starts)
 
 
