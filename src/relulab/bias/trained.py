@@ -29,6 +29,8 @@ def plain(network: nn.Module, data: Labelled) -> MLP:
         raise UserError("a network with biases was given: the theorem speaks of those without, f(x) = aᵀρ(Wx)")
     if net.widths[0] != data.X.shape[1]:
         raise UserError(f"the network takes {net.widths[0]} inputs, the data have {data.X.shape[1]} columns")
+    if not all(p.data.isfinite().all() for p in net.parameters()):
+        raise UserError("the network has NaN or infinite weights: its training diverged")
     bare = MLP(net.widths, bias=False, dtype=torch.float64)
     for mine, its in zip(bare.W, net.W, strict=True):
         mine.data.copy_(its.data)

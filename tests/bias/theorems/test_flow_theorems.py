@@ -113,6 +113,26 @@ def test_right_angles_between_classes_are_no_rounding_error():
         assert kkt_point(Labelled(X, torch.tensor([1.0, -1.0], dtype=torch.float64))).verdict is Verdict.HOLDS
 
 
+def test_large_neurons_that_are_off_do_not_hide_the_live_ones(trained):
+    data, net, start = trained
+    both = []
+    for small, size in ((net, 1e6), (start, 1e6)):
+        wide = MLP((4, 11, 1), bias=False, dtype=torch.float64)
+        wide.W[0].data[..., :10], wide.W[1].data[:, :10] = small.W[0].data, small.W[1].data
+        wide.W[0].data[0, :, 10] = size * -max_margin(data.X, data.y).positive.w  # off on the positive points
+        wide.W[1].data[0, 10] = size
+        both.append(wide)
+    assert max_margin_neurons(data, *both).verdict is Verdict.NOT_APPLICABLE  # not small; measured without a stumble
+
+
+def test_weights_that_diverged_are_said(trained):
+    data, _, start = trained
+    broken = balanced((4, 10, 1), [0])
+    broken.W[1].data[0, 3] = math.nan
+    with pytest.raises(UserError, match="training diverged"):
+        max_margin_neurons(data, broken, start)
+
+
 def test_dead_neurons_do_not_hide_a_broken_law():
     data, start = spanning(), balanced((4, 6, 1), [0], size=0.01)
     start.W[0].data[..., 3], start.W[1].data[0, 3] = 0.0, 0.0

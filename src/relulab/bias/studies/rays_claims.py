@@ -25,7 +25,10 @@ def rank_two(id: str, result: xr.Dataset, layer: int) -> list[Claim]:
     third, name = s.sel(rank=3), f"W_{layer}"
     grown = np.log10(third / result.start.sel(layer=layer))
     ratios = "/".join(f"{float((s.sel(rank=k) / s.sel(rank=1)).mean()):.2g}" for k in (2, 3, 4))
-    note = f"σ₂, σ₃ and σ₄ are {ratios} of σ₁ on average."
+    note = (
+        f"σ₂, σ₃ and σ₄ are {ratios} of σ₁ on average. The text says that all but two are effectively zero, without a "
+        "number: what that can mean after a start of finite size was worded after first trials."
+    )
     fall = np.log10(s.sel(rank=2) / third) - np.log10(third / s.sel(rank=4))
     return [
         claim(
@@ -37,5 +40,6 @@ def rank_two(id: str, result: xr.Dataset, layer: int) -> list[Claim]:
         claim(
             f"{id}.fall-{layer}",
             f"The singular values of {name} fall after the second: log₁₀ σ₂/σ₃ less log₁₀ σ₃/σ₄", fall.values, ">", 0,
+            "Worded after first trials.",
         ),
     ]  # fmt: skip

@@ -7,7 +7,8 @@ Any data will do.
 Our own integrator has this law built in, which would make the check one that cannot fail. So it is done with plain
 midpoint steps on ∇ log ℓ, which break the law by an error of second order in the step, of first order where a neuron
 slides along the boundary of a point. A gap that vanishes with the step is the integrator's; one that stays is the
-flow's. So the gap at a sixteenth of the step must be less than half of that at the step.
+flow's. So the gap at a sixteenth of the step must be less than half of that at the step. If it is not, it tells
+against the law only where it has settled: where it is the same at a quarter of the step.
 """
 
 import math
@@ -31,8 +32,8 @@ from relulab.train.flow.by_autograd import ByAutograd
 from relulab.train.flow.follow import Clock, follow
 
 ROUNDING = 1e-12
-COARSE = 0.5
-FINER, LEFT = 16, 0.5  # an error of first order leaves a sixteenth, a gap of the flow's own would stay whole
+FINER, LEFT = (1, 4, 16), 0.5  # an error of first order leaves a sixteenth, a gap of the flow's own would stay whole
+SETTLED = 0.1  # relative change, from a quarter of the step to a sixteenth, below which a gap is the flow's own
 
 
 @one_thread()
@@ -50,16 +51,14 @@ def balanced_neurons(
     if not condition.holds:
         return Finding((condition,), ())
     kept: Callable[[Tensor, Tensor], Tensor] = _sum if sums else _difference
-    # Where even the finer steps break the law by as much as a_j² itself, they are too coarse to tell.
-    coarse, fine = (_largest(start, data, step / k, steps * k, kept) for k in (1, FINER))
-    clear = fine[0] < COARSE or sums
+    coarse, middle, fine = (_largest(start, data, step / k, steps * k, kept) for k in FINER)
+    vanishes = fine[0] <= LEFT * coarse[0] + ROUNDING
+    error = 0.0 if vanishes or abs(fine[0] - middle[0]) <= SETTLED * fine[0] else math.inf
     word = "‖w_j‖² + a_j²" if sums else "‖w_j‖² − a_j²"
-    says = (
-        f"largest change of {word}, as a share of a_j², with steps of {step / FINER:g}, against {LEFT:g} of {step:g}'s"
-    )
+    says = f"largest change of {word}, over a_j², with steps of {step / FINER[-1]:g}, against {LEFT:g} of {step:g}'s"
     return Finding((condition,), (
-        Check(says, fine[0], "<=", LEFT * coarse[0] + ROUNDING, error=0.0 if clear else math.inf),
-        Check("neurons whose a_j changed its sign", fine[1], "==", 0, error=0.0 if clear else math.inf),
+        Check(says, fine[0], "<=", LEFT * coarse[0] + ROUNDING, error),
+        Check("neurons whose a_j changed its sign", fine[1], "==", 0, error),
     ))  # fmt: skip
 
 

@@ -109,13 +109,12 @@ def started(first: Look | None, data: Labelled, dtype: torch.dtype) -> tuple[Che
     """A start near zero and balanced; of a trained network without its start neither can be told."""
     says = "Σ_j |a_j|‖w_j‖ · max ‖x_i‖ at the start, which bounds the outputs"
     if first is None:
-        small = Check(f"{says}; it was not given", math.nan, "<=", NEAR_ZERO)
-    else:
-        largest = (first.a.abs() @ first.W.norm(dim=1)) * data.X.norm(dim=1).max()
-        small = Check(says, float(largest), "<=", NEAR_ZERO)
-    if first is None:
-        return small, Check("largest gap of ‖w_j‖ and |a_j| at the start; it was not given", math.nan, "==", 0.0)
-    return small, balanced(first, dtype)
+        return (
+            Check(f"{says}; it was not given", math.nan, "<=", NEAR_ZERO),
+            Check("largest gap of ‖w_j‖ and |a_j| at the start; it was not given", math.nan, "==", 0.0),
+        )
+    largest = (first.a.abs() @ first.W.norm(dim=1)) * data.X.norm(dim=1).max()
+    return Check(says, float(largest), "<=", NEAR_ZERO), balanced(first, dtype)
 
 
 def balanced(look: Look, dtype: torch.dtype = torch.float64) -> Check:

@@ -8,8 +8,9 @@ orthogonally separable data whose support examples span R^d for either class, ha
 for some u, z ≥ 0 with u_j = 0 or z_j = 0 for every j, with probability at least 1 − 2^(−p): that some neuron stays on.
 
 A limit is checked at a point of the path: both distances must be small at the loss e^(−until), and over the last
-tenfold of M = −log ℓ the first must fall as a power of M. Small means that every live neuron's cosine with its
-direction is over 0.9999, and the distances below that angle.
+tenfold of M = −log ℓ the first must fall as a power of M. Small means that the cosine of every live neuron which
+carries a thousandth of ‖W‖ with its direction is over 0.9999, and the distances below that angle. A distance that is
+large but falls, or that is looked at before ℓ = e^(−1000), tells nothing.
 
 How fast, from a vanishing start: let the direction of Σ a_j w_j be off by δ. What of δ lies in the span of the support
 examples keeps their margins apart by M δᵀx, which the loss does not bear, so it falls as 1/M. What is orthogonal to
@@ -72,12 +73,13 @@ def _conclusion(found: MaxMargin, looks: list[Look], on: torch.Tensor) -> tuple[
     limits = [limit_distance(look.W, look.a, *w) for look in looks]
     end, loss = limits[-1], f"at ℓ = e^({looks[-1].log_loss:.4g})"
     power = rate(looks, [float(limit.first) for limit in limits])
-    on = on & (looks[-1].W.norm(dim=1) > CARRIES * looks[-1].W.norm())
+    norms = looks[-1].W.norm(dim=1)
+    on = on & (norms > CARRIES * norms[on].norm())  # of the live ones: others may be larger, and stand still
     settled = -looks[-1].log_loss >= LATE and not power <= FALLS
     checks = [
         bounded(f"distance of eq. 8, {loss}", float(end.first), FAR, settled),
         bounded(f"distance of eq. 9, {loss}", float(end.second), FAR, settled),
-        bounded(f"one less the least cosine of a neuron that carries a thousandth of W, {loss}",
+        bounded(f"one less the least cosine of a live neuron that carries a thousandth of them, {loss}",
                 1 - float(end.cosine[on].min()), 1 - COSINE, settled),
     ]  # fmt: skip
     if len(looks) > 1:

@@ -79,11 +79,13 @@ def follow(
     whenever 5 % more steps are done. The last of what is returned tells whether ``look`` ended it.
     """
     due, pull, before = clock.steps, dynamics.pull(state), None
+    stalled = torch.zeros_like(pull.log_loss, dtype=torch.bool)
     while True:
         clock = clock._replace(log_loss=pull.log_loss)
-        moving = (-pull.log_loss < until) & (pull.square > 0) & (pull.speed > STILL)
-        if clock.steps >= due and clock.steps >= PATIENCE:
-            before, moving = _stalled(before, clock.steps, pull, moving)
+        if clock.steps >= PATIENCE and (before is None or clock.steps >= 2 * before[0]):
+            stalled |= _stands(before[1], pull) if before else stalled
+            before = clock.steps, pull
+        moving = (-pull.log_loss < until) & (pull.square > 0) & (pull.speed > STILL) & ~stalled
         end = clock.steps >= steps or not moving.any()
         if clock.steps >= due or end:
             due = clock.steps + (1 if clock.steps < DENSE else math.ceil(0.05 * clock.steps))
@@ -113,15 +115,9 @@ def _step(dynamics: Dynamics[State], state: State, pull: Pull, h: Tensor, step: 
     return h, middle, new, after
 
 
-def _stalled(before: tuple | None, steps: int, pull: Pull, moving: Tensor) -> tuple[tuple, Tensor]:
-    """Lanes that have not moved on while the number of steps doubled: no loss fell, and no small weights grew."""
-    if before is None:
-        return (steps, pull), moving
-    since, then = before
-    if steps < 2 * since:
-        return before, moving
-    stalled = (pull.log_loss > then.log_loss - GAIN) & (pull.square < 2 * then.square)
-    return (steps, pull), moving & ~stalled
+def _stands(then: Pull, now: Pull) -> Tensor:
+    """Lanes that have not moved on: their loss did not fall, and no small weights grew."""
+    return (now.log_loss > then.log_loss - GAIN) & (now.square < 2 * then.square)
 
 
 def log_cross_entropy(
