@@ -10,7 +10,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "relulab"
 FILES = sorted(SRC.rglob("*.py"))
-SUBJECTS = ("specialization", "bias")
+SUBJECTS = ("specialization", "bias", "distillation")
 
 
 def imports(path: Path) -> set[str]:

@@ -27,6 +27,9 @@ _DOOR = {
     "LabelledTask": "data.labelled_task",
     "OppositeOrthants": "data.orthants",
     "SpanningSupports": "data.orthants",
+    "PolynomialAngles": "data.angles",
+    "SphereAngles": "data.angles",
+    "Angular": "data.angles",
     "read_points": "data.files",
     "mnist": "data.mnist",
     "read_idx": "data.idx",
@@ -100,6 +103,13 @@ _DOOR = {
     "max_margin_neurons": "bias.theorems.max_margin_neurons",
     "learnt_function": "bias.theorems.learnt_function",
     "kkt_point": "bias.theorems.kkt_point",
+    # linear distillation
+    "transfer": "distillation.transfer",
+    "soft_labels": "distillation.transfer",
+    "from_labels": "distillation.transfer",
+    "angle": "distillation.angles",
+    "signed_angle": "distillation.angles",
+    "distilled": "distillation.closed_form",
     # the laboratory
     "Verdict": "lab.theorem",
     "Check": "lab.theorem",

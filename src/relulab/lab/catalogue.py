@@ -8,7 +8,7 @@ from relulab.lab.instrument import REGISTRY, Instrument
 from relulab.lab.study import Study
 from relulab.lab.theorem import Theorem
 
-SUBJECTS = ("specialization", "bias")
+SUBJECTS = ("specialization", "bias", "distillation")
 
 
 def _modules(kind: str, folder: str = ""):

@@ -33,6 +33,11 @@ PAPERS = {
             "The Inductive Bias of ReLU Networks on Orthogonally Separable Data",
             "M. Phuong, C. H. Lampert, ICLR 2021",
         ),
+        Paper(
+            "T5",
+            "Underspecification in Deep Learning, chapter 5: Towards understanding knowledge distillation",
+            "M. Phuong, thesis",
+        ),
     )
 }
 

@@ -1,0 +1,38 @@
+"""What a student learns from soft labels: the projection of the teacher on the span of the points (T5 eq. 5.6)."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float64, Int64
+from torch import Tensor
+
+from relulab.distillation.transfer import Numbers, transfer
+from relulab.lab.instrument import instrument
+
+
+class Distilled(NamedTuple):
+    """ŵ, and the rank of the points: ŵ is w* when it is d; below min(n, d) some points tell what others told."""
+
+    w: Float64[Tensor, "*sets d"]
+    rank: Int64[Tensor, "*sets"]
+
+
+@instrument(source="T5 eq. 5.6", ids=("T5.T1",))
+def distilled(X: Numbers, w_star: Numbers) -> Distilled:
+    """The weights ŵ that a linear student of the teacher w* ends with: w* projected on the span of its points.
+
+    T5 eq. 5.6 has w* for n ≥ d and X(XᵀX)⁻¹Xᵀw* for n < d, points in columns and of full rank. Here points are rows and
+    of any rank: with the singular vectors v_k of X, ŵ = Σ_k v_k v_kᵀ w*, over singular values above max(n, d) · eps of
+    the largest, as the pseudo-inverse has it. ``X`` may have leading axes for many sets at once.
+
+    >>> distilled([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [3.0, 4.0, 5.0]).w.round(decimals=12).tolist()
+    [3.0, 4.0, 0.0]
+    """
+    X, w_star = transfer(X, w_star)
+    n, d = X.shape[-2:]
+    _, s, V = torch.linalg.svd(X, full_matrices=False)
+    kept = s > max(n, d) * torch.finfo(s.dtype).eps * s[..., :1]
+    rank = kept.sum(-1)
+    w = ((V @ w_star) * kept)[..., None, :] @ V
+    # the projection on all of R^d is w* itself, without rounding
+    return Distilled(torch.where(rank[..., None] == d, w_star, w[..., 0, :]), rank)

@@ -1,0 +1,1 @@
+"""Studies of T5, one file each."""

@@ -1,0 +1,1 @@
+"""Theorems, lemmas and corollaries of T5, one file each."""
