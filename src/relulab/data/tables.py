@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from relulab.data.files import NAMES
+from relulab.data.files import NAMES, read_points
 from relulab.data.labelled import Labelled, labelled
 from relulab.errors import UserError, nearest
 from relulab.nets.files.guard import LIMIT, checked, said, size
@@ -36,6 +36,22 @@ def read_table(path: Path | str, label: str | int | None = None) -> Labelled:
         return labelled(X, y)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
+
+
+def read_features(path: Path | str, label: str | int | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """The points of a file, one a row, all of its columns numbers; and one array or column of it apart, if named.
+
+    .npz, .safetensors, .pt: an array X (or x, data, inputs, points, features, images), or the only one there is. .npy,
+    .csv, .tsv, .parquet: every column. ``label`` is as for ``read_table``; without it nothing is taken for labels.
+    """
+    path, label = checked(path), None if label is None else str(label)
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet") or (path.suffix.lower() == ".npy" and label is not None):
+        frame = _frame(path, path.suffix.lower())
+        return _of_frame(path, frame, label, guess=False)
+    if label is not None:
+        return _of_arrays(path, label)
+    X = read_points(path).numpy().astype(np.float64)
+    return X.reshape(len(X), -1), None
 
 
 def _of_arrays(path: Path, label: str | None) -> tuple[np.ndarray, np.ndarray]:
@@ -114,12 +130,14 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _of_frame(path: Path, frame: pd.DataFrame, label: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """The points and the labels among the columns of a table."""
+def _of_frame(
+    path: Path, frame: pd.DataFrame, label: str | None, *, guess: bool = True
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The points and the labels among the columns of a table; without a guess, all are points if none is named."""
     if not len(frame) or not frame.shape[1]:
         raise UserError(f"{path} has no rows" if not len(frame) else f"{path} has no columns")
     frame.columns = [str(name).strip() for name in frame.columns]
-    at = _label_column(path, list(frame.columns), label)
+    at = _label_column(path, list(frame.columns), label) if guess or label is not None else None
     for k, (name, column) in enumerate(frame.items()):
         missing = np.flatnonzero(column.isna())
         if len(missing):
@@ -131,7 +149,7 @@ def _of_frame(path: Path, frame: pd.DataFrame, label: str | None) -> tuple[np.nd
                 "name it as label"
             )
     X = frame.iloc[:, [k for k in range(frame.shape[1]) if k != at]].to_numpy(dtype=np.float64)
-    return X, frame.iloc[:, at].to_numpy()
+    return X, None if at is None else frame.iloc[:, at].to_numpy()
 
 
 def _label_column(path: Path, names: list[str], label: str | None) -> int:
