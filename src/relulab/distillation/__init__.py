@@ -1,6 +1,6 @@
 """Linear distillation: what a student learns from a linear teacher's soft labels, how fast, and a bound (T5)."""
 
-STUDIES = ()
+STUDIES = ("angular_alignment", "optimisation_bias", "monotone_learners", "risk_against_bound")
 THEOREMS = (
     "strong_monotonicity",
     "transfer_risk_bound",

@@ -10,7 +10,7 @@ from jaxtyping import Float64
 from relulab.data.angles import RIGHT, AngleLaw
 from relulab.errors import UserError
 
-GRID = 2049  # angles β that are tried at first; then as many between the neighbours of the best
+GRID = 1025  # angles β that are tried, evenly, nearer and nearer to π/2, and between the neighbours of the best
 ROUNDING = 1e-12  # by which the second angle is taken smaller, so that no step of an estimated law is missed
 MOST = 2**40  # points that are never exceeded in a search for how many are needed
 
@@ -61,9 +61,13 @@ def _least(law: AngleLaw, n: int, delta: float, tight: bool) -> tuple[float, flo
         steps = steps[steps <= RIGHT - delta]
         value, beta, _ = at(steps if len(steps) else np.zeros(1))
     else:
-        grid = np.linspace(0, RIGHT - delta, GRID)
-        best = at(grid)[2]
-        value, beta, _ = at(np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)], GRID))
+        top = RIGHT - delta
+        # for many points the best β is nearly right, and where a law has its widest angle there is a corner
+        grid = np.concatenate([np.linspace(0, top, GRID), top * (1 - np.geomspace(1e-14, 1, GRID))])
+        grid = np.unique(np.append(grid, min(getattr(law, "widest", top), top)))
+        value, beta, best = at(grid)
+        finer = at(np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], GRID))
+        value, beta = min((value, beta), finer[:2])
     return min(value, 1.0), beta
 
 

@@ -1,5 +1,6 @@
 """The students of growing transfer sets x₁; x₁, x₂; …, all from one orthonormal basis (T5 eqs. 5.25, 5.26)."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -56,7 +57,8 @@ def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
     X, w_star = transfer(X, w_star)
-    for size in (X.abs().amax(-1, keepdim=True), X.norm(dim=-1, keepdim=True)):  # squares of 1e200 are infinite
+    for order in (math.inf, 2):  # the largest entry first, since squares of 1e200 are infinite
+        size = torch.linalg.vector_norm(X, order, dim=-1, keepdim=True)
         X = X / torch.where(size > 0, size, 1.0)
     n, d = X.shape[-2:]
     first, R = torch.linalg.qr(X[..., : min(n, d), :].mT)
