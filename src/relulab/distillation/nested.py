@@ -36,6 +36,8 @@ class Nested(NamedTuple):
         if close.any():
             rest = self.w_star - self.students()
             left = torch.where(close, rest.square().sum(-1), left)
+        # d points that add something each span everything, and the student is the teacher
+        left = torch.where(self.new.cumsum(-1) == self.Q.shape[-1], 0.0, left)
         return torch.atan2(left.sqrt(), length.sqrt())
 
     def students(self) -> Float64[Tensor, "*sets n d"]:

@@ -14,11 +14,12 @@ from relulab.distillation.angles import signed_angle
 from relulab.distillation.bound import transfer_bound
 from relulab.distillation.closed_form import distilled
 from relulab.distillation.risk import angular_risk, transfer_risk
-from relulab.distillation.transfer import transfer
 from relulab.lab.claim import Claim, claim, rank_correlation
 from relulab.lab.figure import panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.seeds import Role, stream
+
+FLOOR = 1e-12  # risks below are drawn there
 
 
 class AngularAlignment(Study):
@@ -66,7 +67,7 @@ class AngularAlignment(Study):
             X = task.draw(stream(self.root, Role.TRAIN, seed, *index), self.n)
             students.append(distilled(X, task.e1).w)
             tick(1)
-        w, w_star = torch.stack(students), transfer(np.eye(self.d), task.e1).w_star
+        w, w_star = torch.stack(students), torch.from_numpy(task.e1)
         alpha = signed_angle(w, w_star)
         held_out = task.draw(stream(self.root, Role.HELD_OUT, *index), self.n_held_out)
         found = xr.Dataset(
@@ -84,14 +85,16 @@ class AngularAlignment(Study):
         figure, axes = panels(1, 2, width=3.2, height=2.6)
         r = result.sortby("kappa")
         for ax, name in zip(axes[0], ("risk", "angle"), strict=True):
-            y = np.degrees(r.angle) if name == "angle" else r.risk
+            y = np.degrees(r.angle) if name == "angle" else r.risk.clip(FLOOR)
             low, middle, high = (y.quantile(q, "seed") for q in (0.05, 0.5, 0.95))
             ax.fill_between(r.kappa, low, high, color="#00798c", alpha=0.2, lw=0, label="nine of ten sets")
             ax.plot(r.kappa, middle, "o-", color="#00798c", ms=3, label="median")
             ax.set(xlabel="degree κ of the angle law", ylim=(0, None))
-        axes[0, 0].plot(r.kappa, r.counted.mean("seed"), "x", color="#d1495b", ms=4, label="counted, mean")
+        counted = r.counted.mean("seed")
+        axes[0, 0].plot(r.kappa, counted.where(counted > 0), "x", color="#d1495b", ms=4, label="counted, mean")
         axes[0, 0].plot(r.kappa, r.bound, "--", color="#888888", lw=1, label="bound")
-        axes[0, 0].set(ylabel="transfer risk", title=f"{self.n} points in {self.d} dimensions", ylim=(0, 1))
+        title = f"{self.n} points in {self.d} dimensions"
+        axes[0, 0].set(ylabel="transfer risk", title=title, yscale="log", ylim=(FLOOR, 1))
         axes[0, 1].set(ylabel="degrees", title="angle of student and teacher")
         axes[0, 0].legend()
         return {"alignment": figure}

@@ -97,9 +97,13 @@ class MonotoneLearners(Study):
                 x, y = one.monotonicity, one.risk
                 spread = [float(v.std("seed", ddof=1) / np.sqrt(len(x)) * 2) if len(x) > 1 else 0.0 for v in (x, y)]
                 ax.errorbar(float(x.mean()), float(y.mean()), spread[1], spread[0], fmt="o", color=colour, ms=4)
-                ax.annotate(name, (float(x.mean()), float(y.mean())), (4, 4), textcoords="offset points", fontsize=7)
+                below = name == self.learners[0]  # beside it are those with a small δ
+                ax.annotate(
+                    name, (float(x.mean()), float(y.mean())), (0, -11) if below else (-9, -2), ha="right", fontsize=7,
+                    textcoords="offset points",
+                )  # fmt: skip
             words = "q drawn anew" if kind == "fresh" else "the same q, projected"
-            ax.set(title=words, xlabel="monotonicity index", xlim=(0, 1.15))
+            ax.set(title=words, xlabel="monotonicity index", xlim=(0, 1.05))
         axes[0, 0].set(ylabel="expected transfer risk", ylim=(0, None))
         return {"monotonicity": figure}
 

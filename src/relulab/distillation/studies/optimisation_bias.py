@@ -98,14 +98,14 @@ class OptimisationBias(Study):
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 3, width=2.8, height=2.6)
         risk = result.risk.mean("draw").transpose("delta", "seed")
-        for ax, scale in zip(axes[0, :2], ("linear", "symlog"), strict=True):
-            ax.plot(risk.delta, risk, "-", color="#00798c", lw=0.5, alpha=0.3)
-            ax.plot(risk.delta, risk.mean("seed"), "o-", color="#00798c", ms=3)
-            ax.set(xlabel="δ", ylim=(0, None))
-            if scale == "symlog":
-                ax.set_xscale("symlog", linthresh=0.1)
-        axes[0, 0].set(ylabel="transfer risk", title=f"{self.n} points of MNIST's 0 and 1")
-        axes[0, 1].set_title("the same, small δ")
+        for ax, least in ((axes[0, 0], -1.0), (axes[0, 1], 0.0)):
+            some = risk.where(risk.delta > least, drop=True)
+            ax.plot(some.delta, some, "-", color="#00798c", lw=0.5, alpha=0.3)
+            ax.plot(some.delta, some.mean("seed"), "o-", color="#00798c", ms=3)
+            ax.set(xlabel="δ")
+        axes[0, 0].set(ylabel="transfer risk", title=f"{self.n} points of MNIST's 0 and 1", ylim=(0, None))
+        axes[0, 1].axhline(float(risk.sel(delta=0).mean()), color=GREY, lw=0.8, ls=":") if 0 in risk.delta else None
+        axes[0, 1].set(title="on logarithmic axes (dotted: δ = 0)", xscale="log", yscale="log")
         ax = axes[0, 2]
         ax.plot(np.degrees(result.angles.transpose("share", "seed")), 1 - result.share, color=GREY, lw=0.5, alpha=0.4)
         ax.set(title="angles of digits to the teacher", xlabel="θ in degrees", ylabel="p(θ)", xlim=(0, 90), ylim=(0, 1))

@@ -27,7 +27,7 @@ def large_margin(
     seed: int = 0,
     delta: float = 0.0,
 ) -> Finding:
-    """Checks the corollary for an angle β, in radians; just beyond the largest of the sample, if none is told.
+    """Checks the corollary for an angle β, in radians; by default the widest of the law, or of the sample.
 
     That p(β) is 0 no sample can prove: only a law that is known.
 
@@ -38,7 +38,8 @@ def large_margin(
         learner=less_biased(delta) if delta else None,
     )  # fmt: skip
     if beta is None:
-        beta = min(RIGHT, math.nextafter(float(EstimatedAngles.of(X, w_star).angles[-1]), 2))
+        largest = math.nextafter(float(EstimatedAngles.of(X, w_star).angles[-1]), 2)
+        beta = min(RIGHT, getattr(law, "widest", largest))
     wide = float(found.law.p(beta)) - found.band
     gamma = float(found.law.p(RIGHT - beta - ROUNDING))
     conditions = (
