@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from relulab.distillation.transfer import Numbers, transfer
+from relulab.distillation.transfer import Numbers, directions, transfer
 
 DEPENDENT = 1e-10  # what must be left of a point, of its norm, once its predecessors are taken out of it
 
@@ -43,7 +43,7 @@ class Nested(NamedTuple):
 
     def logits(self, X: Float64[Tensor, "N d"], at: list[int]) -> Float64[Tensor, "*sets N k"]:
         """ŵ_kᵀx of the students of k points, for each k of ``at``, on each of N points."""
-        return ((X @ self.Q.mT) * self.coefficients[..., None, :]).cumsum(-1)[..., [k - 1 for k in at]]
+        return X @ self.students()[..., [k - 1 for k in at], :].mT
 
 
 def nested_students(X: Numbers, w_star: Numbers) -> Nested:
@@ -56,8 +56,7 @@ def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
     X, w_star = transfer(X, w_star)
-    for size in (X.abs().amax(-1, keepdim=True), X.norm(dim=-1, keepdim=True)):  # squares of 1e200 are infinite
-        X = X / torch.where(size > 0, size, 1.0)
+    X = directions(X)
     n, d = X.shape[-2:]
     first, R = torch.linalg.qr(X[..., : min(n, d), :].mT)
     Q = torch.zeros_like(X)

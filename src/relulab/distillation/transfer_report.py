@@ -1,0 +1,166 @@
+"""How many points a linear student of a user's teacher needs: angles, bound and measured risk, as numbers."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from relulab.distillation.angles import angle
+from relulab.distillation.bound import Bound, samples_needed, transfer_bound
+from relulab.distillation.estimated_angles import EstimatedAngles
+from relulab.distillation.nested import DEPENDENT
+from relulab.distillation.risk_curve import Curve, sample_risks
+from relulab.distillation.transfer import Numbers, directions, transfer
+from relulab.errors import UserError
+from relulab.seeds import Role, stream
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class Span(NamedTuple):
+    """The dimensions that points span, those that a half of them does, and w* within and outside of the span."""
+
+    rank: int
+    half: int
+    within: Float64[Tensor, " d"]
+    outside: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether the other half added nothing, so that further points of the kind will hardly do."""
+        return self.rank == self.half
+
+
+class TransferReport(NamedTuple):
+    """What a sample of points says about the students of a linear teacher.
+
+    ``w`` is the teacher as such points see it and ``d`` the number of their dimensions: of points in a subspace its
+    projection, whose angles are smaller. ``general`` says that sets of n points had rank min(n, d), as T5 supposes.
+    """
+
+    X: Float64[Tensor, "N D"]
+    w: Float64[Tensor, " D"]
+    d: int
+    span: Span
+    law: EstimatedAngles
+    curve: Curve
+    general: bool
+    bound: Bound
+    tight: Bound
+
+
+def transfer_report(
+    X: Numbers,
+    w_star: Numbers,
+    n: Sequence[int] | None = None,
+    *,
+    sets: int = 100,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> TransferReport:
+    """The law of the angles, the bound of T5 theorem 5.3 and the measured risk of students of n points of a sample.
+
+    Without ``n`` it goes up to the dimensions, or to half of the points. The bound is 0 from d on only where sets of
+    points were of full rank; of other points there is no such end.
+    """
+    X, w_star = transfer(X, w_star)
+    EstimatedAngles.of(X, w_star, confidence)  # refuses zero points and odd confidences before work is done
+    if len(X) < 3:
+        raise UserError(f"a sample of {len(X)} points: at least 3 are needed, one to learn from, 2 to count errors on")
+    X, w = directions(X), directions(w_star[None])[0]
+    rng = stream(seed, Role.CHANCE)
+    span = _span(X, w, rng)
+    d = X.shape[1]
+    if span.settled and span.rank < d:
+        w, d = span.within, span.rank
+    if not ((X @ w).abs() > DEPENDENT).any() or not w.norm() > DEPENDENT:
+        raise UserError("the teacher is at a right angle to every point: it answers ½ to all, and teaches nothing")
+    law = EstimatedAngles.of(X, w, confidence)
+    n = usual_sizes(len(X), X.shape[1], span.rank) if n is None else n
+    curve = sample_risks(X, w, n, sets=sets, rng=rng, confidence=confidence)
+    general = bool((curve.rank == np.minimum(curve.n, d)).all())
+    bounds = (transfer_bound(law, curve.n, d=d if general else None, tight=tight) for tight in (False, True))
+    return TransferReport(X, w, d, span, law, curve, general, *bounds)
+
+
+def _span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.random.Generator) -> Span:
+    """Directions count that points of length one have more than 1e-10 of, as they do in ``nested_students``."""
+
+    def basis(rows: Tensor) -> Tensor:
+        # the triangle of a QR factorisation has the same span and is small, however many points there are
+        _, s, V = torch.linalg.svd(torch.linalg.qr(rows, mode="r").R, full_matrices=False)
+        return V[s > DEPENDENT * s[0]]
+
+    V = basis(X)
+    within = V.T @ (V @ w) if len(V) < len(w) else w
+    half = X[torch.from_numpy(rng.permutation(len(X))[: max(1, len(X) // 2)])]
+    return Span(len(V), len(basis(half)), within, float((w - within).norm() / w.norm()))
+
+
+def usual_sizes(N: int, d: int, rank: int) -> list[int]:
+    """1, 2, 5, 10, …, the rank and d, as far as half of N points go; the other half is to count errors on.
+
+    >>> usual_sizes(100, 20, 17), usual_sizes(30, 100, 30)
+    ([1, 2, 5, 10, 17, 20], [1, 2, 5, 10, 15])
+    """
+    most = max(1, min(d, N // 2))
+    series = (digit * 10**power for power in range(len(str(most))) for digit in (1, 2, 5))
+    return sorted({*(n for n in (*series, rank) if n < most), most})
+
+
+def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) -> dict:
+    """The numbers for a document, and how many points do for a wanted risk; angles in degrees."""
+    law, curve, span = found.law, found.curve, found.span
+    a, kappa = np.degrees(law.angles), law.kappa
+    columns = {
+        "n": curve.n, "bound": (found.tight if tight else found.bound).value, "loose_bound": found.bound.value,
+        "tight_bound": found.tight.value, "risk": curve.risk, "low": curve.low, "high": curve.high, "rank": curve.rank,
+    }  # fmt: skip
+    lists = {name: column.tolist() for name, column in columns.items()}
+    return {
+        "points": len(found.X), "dimensions": found.X.shape[1], "rank": span.rank, "rank_of_half": span.half,
+        "outside": span.outside, "projected": span.settled and span.rank < found.X.shape[1], "general_position": found.general,
+        "angles": {"least": a[0], "largest": a[-1], "margin": max(0.0, 90 - a[-1]),
+                   "quantiles": {f"{q:.0%}": float(np.quantile(a, q)) for q in QUANTILES}},
+        "kappa": kappa if math.isfinite(kappa) else None, "confidence": law.confidence, "band": law.band,
+        "tight": tight, "counted_on": counted_on(found),
+        "rows": [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
+        "wanted": wanted(found, risk, tight),
+    }  # fmt: skip
+
+
+def counted_on(found: TransferReport) -> int:
+    """The points that errors were counted on."""
+    return len(found.X) - max(len(found.X) // 2, int(found.curve.n.max()))
+
+
+def wanted(found: TransferReport, risk: float, tight: bool) -> dict:
+    """How many points do for a risk, by the bound and by the measured curve, and what stands in the way."""
+    law, curve = found.law, found.curve
+    d = found.d if found.general else None
+    by_bound = samples_needed(law, risk, d=d, tight=tight)
+    by_rank = by_bound == d and transfer_bound(law, d, tight=tight).value.item() > risk if d else False
+    exact = samples_needed(EstimatedAngles(law.angles, None), risk, d=d, tight=tight)
+    enough = curve.n[curve.high <= risk]
+    c = law.confidence
+    return {
+        "risk": risk, "by_bound": by_bound, "only_by_rank": by_rank,
+        "by_bound_without_band": exact,  # if the sample were the law itself
+        "sample_for_band": math.floor(-math.log(1 - c) / (2 * risk**2)) + 1,
+        "by_measure": int(enough.min()) if len(enough) else None,
+        # without a single error the upper limit is 1 − ((1 − c)/2)^(1/M), on M points
+        "count_for_measure": math.ceil(math.log((1 - c) / 2) / math.log1p(-risk)) if risk < 1 else 1,
+    }  # fmt: skip
+
+
+def arrays(found: TransferReport) -> dict[str, np.ndarray]:
+    """For a file: the curve, both bounds with their β, the angle of every row in radians, and the teacher."""
+    return {
+        **found.curve._asdict(), "bound": found.bound.value, "beta": found.bound.beta,
+        "tight_bound": found.tight.value, "tight_beta": found.tight.beta,
+        "angles": angle(found.X, found.w).numpy(), "w": found.w.numpy(),
+    }  # fmt: skip
