@@ -77,6 +77,8 @@ def _rows(path: Path, arrays: dict[str, np.ndarray], names: list[str]) -> np.nda
     X = arrays[name]
     if X.dtype.kind == "U":
         raise UserError(f"{path}, {name} has type {X.dtype}: points have real numbers as entries")
+    if X.ndim >= 2 and not len(X):
+        raise UserError(f"{path} has no points: an array of shape {X.shape}")
     if X.ndim < 2 or not X.size:
         raise UserError(f"{path}: points of shape {X.shape}; (points, inputs) was expected, or pictures")
     return X.reshape(len(X), -1).astype(np.float64)

@@ -9,16 +9,18 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.data.angles import PolynomialAngles
 from relulab.distillation.angles import angle
-from relulab.distillation.bound import Bound, samples_needed, transfer_bound
+from relulab.distillation.bound import MOST, Bound, samples_needed, transfer_bound
 from relulab.distillation.estimated_angles import EstimatedAngles
-from relulab.distillation.nested import DEPENDENT
+from relulab.distillation.nested import DEPENDENT, nested_students
 from relulab.distillation.risk_curve import Curve, sample_risks
 from relulab.distillation.transfer import Numbers, directions, transfer
 from relulab.errors import UserError
 from relulab.seeds import Role, stream
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PROBES = 5  # sets of d points whose rank is looked at before sizes are chosen
 
 
 class Span(NamedTuple):
@@ -64,13 +66,15 @@ def transfer_report(
 ) -> TransferReport:
     """The law of the angles, the bound of T5 theorem 5.3 and the measured risk of students of n points of a sample.
 
-    Without ``n`` it goes up to the dimensions, or to half of the points. The bound is 0 from d on only where sets of
-    points were of full rank; of other points there is no such end.
+    Without ``n`` it goes up to the dimensions, twice as far if that many points have a lower rank, but to half of the
+    points at most. The bound is 0 from d on only where sets of points were of full rank.
     """
     X, w_star = transfer(X, w_star)
     EstimatedAngles.of(X, w_star, confidence)  # refuses zero points and odd confidences before work is done
     if len(X) < 3:
-        raise UserError(f"a sample of {len(X)} points: at least 3 are needed, one to learn from, 2 to count errors on")
+        raise UserError(
+            f"{len(X)} point{'s' * (len(X) > 1)}: at least 3 are needed, one to learn from, 2 to count errors on"
+        )
     X, w = directions(X), directions(w_star[None])[0]
     rng = stream(seed, Role.CHANCE)
     span = _span(X, w, rng)
@@ -80,7 +84,8 @@ def transfer_report(
     if not ((X @ w).abs() > DEPENDENT).any() or not w.norm() > DEPENDENT:
         raise UserError("the teacher is at a right angle to every point: it answers ½ to all, and teaches nothing")
     law = EstimatedAngles.of(X, w, confidence)
-    n = usual_sizes(len(X), X.shape[1], span.rank) if n is None else n
+    if n is None:
+        n = usual_sizes(len(X), *_ends(X, w, span, rng))
     curve = sample_risks(X, w, n, sets=sets, rng=rng, confidence=confidence)
     general = bool((curve.rank == np.minimum(curve.n, d)).all())
     bounds = (transfer_bound(law, curve.n, d=d if general else None, tight=tight) for tight in (False, True))
@@ -101,15 +106,23 @@ def _span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.random.Ge
     return Span(len(V), len(basis(half)), within, float((w - within).norm() / w.norm()))
 
 
-def usual_sizes(N: int, d: int, rank: int) -> list[int]:
-    """1, 2, 5, 10, …, the rank and d, as far as half of N points go; the other half is to count errors on.
+def _ends(X: Tensor, w: Tensor, span: Span, rng: np.random.Generator) -> list[int]:
+    """Numbers of points at which the risk may end: the rank and d, and 2d where a few sets of d points have less."""
+    d = X.shape[1]
+    sets = np.stack([rng.permutation(len(X))[:d] for _ in range(PROBES)])
+    lower = nested_students(X[torch.from_numpy(sets)], w).new.sum(-1) < min(len(X), span.rank)
+    return [span.rank, d, *([2 * d] if lower.any() else [])]
 
-    >>> usual_sizes(100, 20, 17), usual_sizes(30, 100, 30)
+
+def usual_sizes(N: int, *ends: int) -> list[int]:
+    """1, 2, 5, 10, … and the ends, as far as half of N points go; the other half is to count errors on.
+
+    >>> usual_sizes(100, 17, 20), usual_sizes(30, 30, 100)
     ([1, 2, 5, 10, 17, 20], [1, 2, 5, 10, 15])
     """
-    most = max(1, min(d, N // 2))
+    most = max(1, min(max(ends), N // 2))
     series = (digit * 10**power for power in range(len(str(most))) for digit in (1, 2, 5))
-    return sorted({*(n for n in (*series, rank) if n < most), most})
+    return sorted({*(n for n in (*series, *ends) if n < most), most})
 
 
 def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) -> dict:
@@ -126,11 +139,18 @@ def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) ->
         "outside": span.outside, "projected": span.settled and span.rank < found.X.shape[1], "general_position": found.general,
         "angles": {"least": a[0], "largest": a[-1], "margin": max(0.0, 90 - a[-1]),
                    "quantiles": {f"{q:.0%}": float(np.quantile(a, q)) for q in QUANTILES}},
-        "kappa": kappa if math.isfinite(kappa) else None, "confidence": law.confidence, "band": law.band,
+        "kappa": kappa if math.isfinite(kappa) else None, "kappa_gap": _gap(law), "confidence": law.confidence, "band": law.band,
         "tight": tight, "counted_on": counted_on(found),
         "rows": [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
         "wanted": wanted(found, risk, tight),
     }  # fmt: skip
+
+
+def _gap(law: EstimatedAngles) -> float | None:
+    """The largest difference of the sample's share and the polynomial that suits it best."""
+    if not 0 < law.kappa < math.inf:
+        return None
+    return float(np.abs(law.share(law.angles) - PolynomialAngles(law.kappa).p(law.angles)).max())
 
 
 def counted_on(found: TransferReport) -> int:
@@ -143,17 +163,18 @@ def wanted(found: TransferReport, risk: float, tight: bool) -> dict:
     law, curve = found.law, found.curve
     d = found.d if found.general else None
     by_bound = samples_needed(law, risk, d=d, tight=tight)
-    by_rank = by_bound == d and transfer_bound(law, d, tight=tight).value.item() > risk if d else False
-    exact = samples_needed(EstimatedAngles(law.angles, None), risk, d=d, tight=tight)
+    sharp = EstimatedAngles(law.angles, None)  # as if the sample were the law itself
+    by_rank, near = (d is not None and transfer_bound(p, d, tight=tight).value.item() > risk for p in (law, sharp))
+    without_band = samples_needed(sharp, risk, d=d, tight=tight)
     enough = curve.n[curve.high <= risk]
     c = law.confidence
     return {
         "risk": risk, "by_bound": by_bound, "only_by_rank": by_rank,
-        "by_bound_without_band": exact,  # if the sample were the law itself
-        "sample_for_band": math.floor(-math.log(1 - c) / (2 * risk**2)) + 1,
+        "by_bound_without_band": without_band, "near_boundary": near or without_band is None,
+        "sample_for_band": math.floor(min(-math.log(1 - c) / 2 / risk / risk, MOST)) + 1,
         "by_measure": int(enough.min()) if len(enough) else None,
         # without a single error the upper limit is 1 − ((1 − c)/2)^(1/M), on M points
-        "count_for_measure": math.ceil(math.log((1 - c) / 2) / math.log1p(-risk)) if risk < 1 else 1,
+        "count_for_measure": math.ceil(min(math.log((1 - c) / 2) / math.log1p(-risk), MOST)) if risk < 1 else 1,
     }  # fmt: skip
 
 

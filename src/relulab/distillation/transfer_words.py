@@ -12,7 +12,8 @@ def _span(rows: dict) -> list[str]:
     N, d, r, half = rows["points"], rows["dimensions"], rows["rank"], rows["rank_of_half"]
     said = []
     if r == d:
-        said.append(f"The {N:,} points span all {_dimensions(d)}: {_points(d)} that do so leave no risk.")
+        what = f"their {_dimensions(d)}" if d == 1 else f"all {_dimensions(d)}"
+        said.append(f"The {N:,} points span {what}: {_points(d)} that span{'s' * (d == 1)} as much leave no risk.")
     else:
         said.append(
             f"The {N:,} points span {r} of {_dimensions(d)}: students learn the projection P w* of the teacher on the "
@@ -26,21 +27,20 @@ def _span(rows: dict) -> list[str]:
             )
         else:
             said.append(
-                f"A half of them spans {half} only, so further points will lead out of that span, and no number of "
-                f"points below {d} leaves no risk on them; angles and bound are those of the teacher itself."
+                f"A half of them spans {half} only, so further points will lead out of that span: it takes {d:,} that "
+                "span all dimensions to leave no risk. Angles and bound are those of the teacher itself."
             )
     if not rows["general_position"]:
         said.append(
-            "Sets of these points are often linearly dependent, as the ranks below tell, and as points with a density, "
-            f"of which T5 speaks, never are: that so many points as dimensions leave no risk cannot be promised, and "
-            "the bound does not count on it."
+            "Sets of these points are often linearly dependent, as the ranks below tell. Points with a density, of "
+            "which T5 speaks, are not; here as many points as dimensions may leave a risk, and the bound is not 0."
         )
     return said
 
 
 def _angles(rows: dict) -> list[str]:
     angles, kappa = rows["angles"], rows["kappa"]
-    shares = ", ".join(f"{share} within {a:.1f}°" for share, a in angles["quantiles"].items())
+    shares = ", ".join(f"{share} are within {a:.1f}°" for share, a in angles["quantiles"].items())
     margin = angles["margin"]
     said = [
         f"Of their angles to the teacher {shares}; the largest is {angles['largest']:.2f}°, so "
@@ -50,13 +50,12 @@ def _angles(rows: dict) -> list[str]:
         said.append("All angles are 0: every point lies along the teacher, and any one of them tells all.")
     elif kappa > 0:
         said.append(
-            f"The law p(θ) = (1 − 2θ/π)^κ of T5 corollary 5.2 suits them best with κ = {number(kappa)}; the larger κ "
-            "is, the fewer points do."
+            f"The law p(θ) = (1 − 2θ/π)^κ of T5 corollary 5.2 suits them best with κ = {number(kappa)}, and is off by "
+            f"up to {number(rows['kappa_gap'])}; the larger κ is, the fewer points do."
         )
     said.append(
-        f"With confidence {rows['confidence']:g} the true p(θ) lies at most {number(rows['band'])} above the share of "
-        f"the {rows['points']:,} angles that are θ or more; the bound takes that band for p, so below d points it is "
-        "never smaller."
+        f"With confidence {rows['confidence']:g} p(θ), the probability of an angle of θ or more, is nowhere more than "
+        f"{number(rows['band'])} above the share in this sample (its band), which the bound takes for p."
     )
     return said
 
@@ -82,22 +81,18 @@ def _by_bound(rows: dict) -> str:
     w = rows["wanted"]
     if w["by_bound"] is not None and not w["only_by_rank"]:
         return f"{_points(w['by_bound'])} by the bound"
-    band, better = rows["band"], w["by_bound_without_band"]
+    band = f"the band of the sample is {number(rows['band'])} wide"
     why = []
-    if band >= w["risk"]:
-        why.append(
-            f"the band of the sample is {number(band)} wide, and one narrower than {w['risk']:g} takes "
-            f"{w['sample_for_band']:,} points"
-        )
-    if better is None or better == w["by_bound"]:
+    if rows["band"] >= w["risk"]:
+        why.append(f"{band} (one narrower than {w['risk']:g} takes a sample of {w['sample_for_band']:,} points)")
+    if w["near_boundary"]:
         why.append("too many points are near the teacher's boundary")
     else:
-        if not why:
-            why.append(f"the band of the sample is {number(band)} wide")
-        why.append(f"without it {_points(better)} would do")
+        why = [f"{why[0] if why else band}, without which {_points(w['by_bound_without_band'])} would do"]
     if w["by_bound"] is None:
-        return f"by the bound no number of points, as {'; '.join(why)}"
-    return f"by the bound only the {w['by_bound']:,} that span all dimensions, as {'; '.join(why)}"
+        return f"no number of points by the bound, as {' and '.join(why)}"
+    d = w["by_bound"]
+    return f"{_points(d)} by the bound, when {'they span' if d > 1 else 'it spans'} all there is: {' and '.join(why)}"
 
 
 def _points(n: int) -> str:

@@ -13,17 +13,18 @@ def print_transfer_risk(document: dict) -> None:
         say("The teacher has a bias: points have a column of ones, of which it is the weight.")
     if document["label"] is not None:
         say(f"The teacher is the shortest that gives the soft labels {document['label']}.")
+        if document["rank"] == document["points"]:
+            say("There are no more points than they span dimensions, so any labels are those of a linear teacher.")
     for line in transfer_words.sentences(document):
         say(line)
-    rows, N = document["rows"], document["points"]
     say(
         f"Measured are students of {document['sets']:,} transfer sets for each n, on {document['counted_on']:,} other "
         "points of the file: the share of them that students answer otherwise than the teacher."
     )
     if document["dropped"]:
-        say(f"n = {', '.join(map(str, document['dropped']))} is left out: of {N:,} points, 2 must be left to count on.")
-    elif rows[-1]["n"] < min(document["dimensions"], N // 2 + 1) and rows[-1]["n"] == N // 2:
-        say(f"n ends at {rows[-1]['n']:,}, half of the points, as the other half is to count errors on.")
+        say(f"n = {', '.join(map(str, document['dropped']))} is left out: of {document['points']:,} points, 2 must be left to count on.")
+    if document["cut_at"]:
+        say(f"n ends at {document['cut_at']:,}, half of the points, since the other half is to count errors on.")
     console.print(_table(document))
     say(transfer_words.answer(document))
     files = "the curve, both bounds, every row's angle and the teacher"

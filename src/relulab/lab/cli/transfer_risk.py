@@ -7,6 +7,8 @@ import typer
 
 from relulab.lab.cli.look import Json, print_json
 
+MOST = 1_000_000  # transfer sets
+
 
 def transfer_risk(
     file: Annotated[
@@ -41,16 +43,19 @@ def transfer_risk(
     for path, endings in ((out, (".npz",)), (figure, PICTURES)):
         if path:
             check_place(path, endings)
+    if not 2 <= sets <= MOST:
+        raise UserError(f"--sets {sets}: from 2, that there is a mean with an error, to {MOST:,}")
     if not 0 < risk <= 1:
         raise UserError(f"--risk {risk:g}: a number above 0, at most 1, was expected")
     sizes = _whole_numbers(n)
     X, w, bias = _read(file, teacher, label)
     sizes, dropped = _cut(sizes, len(X))
+    cut_at = len(X) // 2 if n is None and len(X) // 2 < X.shape[1] else None
     with working(f"distilling {sets:,} students of points of {file.name} …"):
         found = transfer_report(X, w, sizes, sets=sets, confidence=confidence, seed=seed)
     document = {
         "data": str(file), "teacher": str(teacher) if teacher else None, "label": label, "bias": bias,
-        **transfer_rows(found, risk=risk, tight=tight), "sets": sets, "seed": seed, "dropped": dropped,
+        **transfer_rows(found, risk=risk, tight=tight), "sets": sets, "seed": seed, "dropped": dropped, "cut_at": cut_at,
         "out": str(out) if out else None, "figure": str(figure) if figure else None,
     }  # fmt: skip
     if out:
