@@ -82,7 +82,7 @@ def sample_risks(
     mean, points = risks.mean(0), counted(risks.mean(0) * len(rest), len(rest), confidence=confidence)
     over_sets = stdtrit(sets - 1, (1 + confidence) / 2) * risks.std(0) / math.sqrt(sets)
     low, high = (mean - torch.hypot(over_sets, mean - points.low), mean + torch.hypot(over_sets, points.high - mean))
-    return Curve(ns, mean.numpy(), low.clamp(min=0).numpy(), high.clamp(max=1).numpy(), (rank / sets).numpy())
+    return Curve(ns, mean.numpy(), low.clamp(min=0).numpy(), high.clamp(max=1).numpy(), (rank.double() / sets).numpy())
 
 
 def _sizes(n: Sequence[int], N: int) -> Int64[np.ndarray, " k"]:

@@ -7,7 +7,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from relulab.data.angles import RIGHT, PolynomialAngles
 from relulab.distillation.bound import transfer_bound
-from relulab.distillation.transfer_report import TransferReport
+from relulab.distillation.transfer_report import TransferReport, fitted
 from relulab.lab.figure import house_style, panels
 
 BLUE, RED, GOLD = "#30638e", "#d1495b", "#edae49"
@@ -30,7 +30,7 @@ def _draw_angles(ax: Axes, found: TransferReport) -> None:
     band = f"band, confidence {law.confidence:g}"
     ax.fill_between(np.degrees(theta), law.share(theta), law.p(theta), color=BLUE, alpha=0.25, lw=0, label=band)
     ax.plot(np.degrees(theta), law.share(theta), color=BLUE, label="sample")
-    if 0 < law.kappa < np.inf:
+    if fitted(law):
         fit = PolynomialAngles(law.kappa).p(theta)
         ax.plot(np.degrees(theta), fit, "--", color=GOLD, label=f"(1 − 2θ/π)^{law.kappa:.3g}, fitted")
     ax.set(

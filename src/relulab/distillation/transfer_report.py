@@ -128,7 +128,7 @@ def usual_sizes(N: int, *ends: int) -> list[int]:
 def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) -> dict:
     """The numbers for a document, and how many points do for a wanted risk; angles in degrees."""
     law, curve, span = found.law, found.curve, found.span
-    a, kappa = np.degrees(law.angles), law.kappa
+    a, kappa = np.degrees(law.angles), fitted(law)
     columns = {
         "n": curve.n, "bound": (found.tight if tight else found.bound).value, "loose_bound": found.bound.value,
         "tight_bound": found.tight.value, "risk": curve.risk, "low": curve.low, "high": curve.high, "rank": curve.rank,
@@ -136,21 +136,28 @@ def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) ->
     lists = {name: column.tolist() for name, column in columns.items()}
     return {
         "points": len(found.X), "dimensions": found.X.shape[1], "rank": span.rank, "rank_of_half": span.half,
-        "outside": span.outside, "projected": span.settled and span.rank < found.X.shape[1], "general_position": found.general,
+        "outside": span.outside, "projected": span.settled and span.rank < found.X.shape[1],
+        "general_position": found.general,
         "angles": {"least": a[0], "largest": a[-1], "margin": max(0.0, 90 - a[-1]),
                    "quantiles": {f"{q:.0%}": float(np.quantile(a, q)) for q in QUANTILES}},
-        "kappa": kappa if math.isfinite(kappa) else None, "kappa_gap": _gap(law), "confidence": law.confidence, "band": law.band,
+        "kappa": kappa, "kappa_gap": _gap(law), "confidence": law.confidence, "band": law.band,
         "tight": tight, "counted_on": counted_on(found),
         "rows": [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
         "wanted": wanted(found, risk, tight),
     }  # fmt: skip
 
 
+def fitted(law: EstimatedAngles) -> float | None:
+    """The κ that suits the sample best; None if all angles are 0 but for rounding."""
+    return law.kappa if law.kappa < 1 / DEPENDENT else None
+
+
 def _gap(law: EstimatedAngles) -> float | None:
     """The largest difference of the sample's share and the polynomial that suits it best."""
-    if not 0 < law.kappa < math.inf:
+    if not fitted(law):
         return None
-    return float(np.abs(law.share(law.angles) - PolynomialAngles(law.kappa).p(law.angles)).max())
+    theta = np.concatenate([law.angles, np.nextafter(law.angles, 2)])  # before and after each step
+    return float(np.abs(law.share(theta) - PolynomialAngles(law.kappa).p(theta)).max())
 
 
 def counted_on(found: TransferReport) -> int:

@@ -88,11 +88,13 @@ def _by_bound(rows: dict) -> str:
     if w["near_boundary"]:
         why.append("too many points are near the teacher's boundary")
     else:
-        why = [f"{why[0] if why else band}, without which {_points(w['by_bound_without_band'])} would do"]
+        do = "would do" if w["by_bound_without_band"] != w["by_bound"] else "would do without counting on that"
+        why = [f"{why[0] if why else band}, without which {_points(w['by_bound_without_band'])} {do}"]
     if w["by_bound"] is None:
         return f"no number of points by the bound, as {' and '.join(why)}"
-    d = w["by_bound"]
-    return f"{_points(d)} by the bound, when {'they span' if d > 1 else 'it spans'} all there is: {' and '.join(why)}"
+    if w["by_bound"] == 1:
+        return "1 point by the bound, as it spans all there is"
+    return f"{_points(w['by_bound'])} by the bound, as they span all dimensions (no fewer, as {' and '.join(why)})"
 
 
 def _points(n: int) -> str:

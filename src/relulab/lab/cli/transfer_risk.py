@@ -55,7 +55,8 @@ def transfer_risk(
         found = transfer_report(X, w, sizes, sets=sets, confidence=confidence, seed=seed)
     document = {
         "data": str(file), "teacher": str(teacher) if teacher else None, "label": label, "bias": bias,
-        **transfer_rows(found, risk=risk, tight=tight), "sets": sets, "seed": seed, "dropped": dropped, "cut_at": cut_at,
+        **transfer_rows(found, risk=risk, tight=tight), "sets": sets, "seed": seed,
+        "dropped": dropped, "cut_at": cut_at,
         "out": str(out) if out else None, "figure": str(figure) if figure else None,
     }  # fmt: skip
     if out:
