@@ -22,9 +22,8 @@ def print_transfer_risk(document: dict) -> None:
         "points of the file: the share of them that students answer otherwise than the teacher."
     )
     if document["dropped"]:
-        say(
-            f"n = {', '.join(map(str, document['dropped']))} is left out: of {document['points']:,} points, 2 must be left to count on."
-        )
+        dropped, N = ", ".join(map(str, document["dropped"])), document["points"]
+        say(f"n = {dropped} is left out: of {N:,} points, 2 must be left to count errors on.")
     if document["cut_at"]:
         say(f"n ends at {document['cut_at']:,}, half of the points, since the other half is to count errors on.")
     console.print(_table(document))
