@@ -17,8 +17,9 @@ from relulab import (
     transfer_bound,
 )
 from relulab.data.angles import Angular, PolynomialAngles
+from relulab.distillation.sample_span import usual_sizes
 from relulab.distillation.transfer_picture import picture
-from relulab.distillation.transfer_report import arrays, transfer_report, transfer_rows, usual_sizes
+from relulab.distillation.transfer_report import arrays, transfer_report, transfer_rows
 from relulab.distillation.transfer_words import answer, sentences
 
 

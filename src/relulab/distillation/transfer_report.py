@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float64
 from torch import Tensor
 
@@ -13,28 +12,14 @@ from relulab.data.angles import PolynomialAngles
 from relulab.distillation.angles import angle
 from relulab.distillation.bound import MOST, Bound, samples_needed, transfer_bound
 from relulab.distillation.estimated_angles import EstimatedAngles
-from relulab.distillation.nested import DEPENDENT, nested_students
+from relulab.distillation.nested import DEPENDENT
 from relulab.distillation.risk_curve import Curve, sample_risks
+from relulab.distillation.sample_span import Span, ends, sample_span, usual_sizes
 from relulab.distillation.transfer import Numbers, directions, transfer
 from relulab.errors import UserError
 from relulab.seeds import Role, stream
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-PROBES = 5  # sets of d points whose rank is looked at before sizes are chosen
-
-
-class Span(NamedTuple):
-    """The dimensions that points span, those that a half of them does, and w* within and outside of the span."""
-
-    rank: int
-    half: int
-    within: Float64[Tensor, " d"]
-    outside: float
-
-    @property
-    def settled(self) -> bool:
-        """Whether the other half added nothing, so that further points of the kind will hardly do."""
-        return self.rank == self.half
 
 
 class TransferReport(NamedTuple):
@@ -77,7 +62,7 @@ def transfer_report(
         )
     X, w = directions(X), directions(w_star[None])[0]
     rng = stream(seed, Role.CHANCE)
-    span = _span(X, w, rng)
+    span = sample_span(X, w, rng)
     d = X.shape[1]
     if span.settled and span.rank < d:
         w, d = span.within, span.rank
@@ -85,44 +70,11 @@ def transfer_report(
         raise UserError("the teacher is at a right angle to every point: it answers ½ to all, and teaches nothing")
     law = EstimatedAngles.of(X, w, confidence)
     if n is None:
-        n = usual_sizes(len(X), *_ends(X, w, span, rng))
+        n = usual_sizes(len(X), *ends(X, w, span, rng))
     curve = sample_risks(X, w, n, sets=sets, rng=rng, confidence=confidence)
     general = bool((curve.rank == np.minimum(curve.n, d)).all())
     bounds = (transfer_bound(law, curve.n, d=d if general else None, tight=tight) for tight in (False, True))
     return TransferReport(X, w, d, span, law, curve, general, *bounds)
-
-
-def _span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.random.Generator) -> Span:
-    """Directions count that points of length one have more than 1e-10 of, as they do in ``nested_students``."""
-
-    def basis(rows: Tensor) -> Tensor:
-        # the triangle of a QR factorisation has the same span and is small, however many points there are
-        _, s, V = torch.linalg.svd(torch.linalg.qr(rows, mode="r").R, full_matrices=False)
-        return V[s > DEPENDENT * s[0]]
-
-    V = basis(X)
-    within = V.T @ (V @ w) if len(V) < len(w) else w
-    half = X[torch.from_numpy(rng.permutation(len(X))[: max(1, len(X) // 2)])]
-    return Span(len(V), len(basis(half)), within, float((w - within).norm() / w.norm()))
-
-
-def _ends(X: Tensor, w: Tensor, span: Span, rng: np.random.Generator) -> list[int]:
-    """Numbers of points at which the risk may end: the rank and d, and 2d where a few sets of d points have less."""
-    d = X.shape[1]
-    sets = np.stack([rng.permutation(len(X))[:d] for _ in range(PROBES)])
-    lower = nested_students(X[torch.from_numpy(sets)], w).new.sum(-1) < min(len(X), span.rank)
-    return [span.rank, d, *([2 * d] if lower.any() else [])]
-
-
-def usual_sizes(N: int, *ends: int) -> list[int]:
-    """1, 2, 5, 10, … and the ends, as far as half of N points go; the other half is to count errors on.
-
-    >>> usual_sizes(100, 17, 20), usual_sizes(30, 30, 100)
-    ([1, 2, 5, 10, 17, 20], [1, 2, 5, 10, 15])
-    """
-    most = max(1, min(max(ends), N // 2))
-    series = (digit * 10**power for power in range(len(str(most))) for digit in (1, 2, 5))
-    return sorted({*(n for n in (*series, *ends) if n < most), most})
 
 
 def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) -> dict:
