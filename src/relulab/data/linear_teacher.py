@@ -20,6 +20,9 @@ def read_linear_teacher(path: Path | str, d: int) -> Float64[np.ndarray, " k"]:
     or a column.
     """
     tensors, _ = read_tensors(path)
+    layers = [name for name in tensors if name.rpartition(".")[2].lower() == "weight"]
+    if len(layers) > 1:
+        raise UserError(f"{path} holds {', '.join(layers[:6])}: a teacher of one layer was expected")
     named = {name.rpartition(".")[2].lower(): name for name in tensors}
     of_w = next((named[name] for name in WEIGHTS if name in named), None)
     of_b = next((named[name] for name in BIASES if name in named), None)

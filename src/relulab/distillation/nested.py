@@ -1,15 +1,15 @@
 """The students of growing transfer sets x₁; x₁, x₂; …, all from one orthonormal basis (T5 eqs. 5.25, 5.26)."""
 
-import math
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-from relulab.distillation.transfer import Numbers, transfer
+from relulab.distillation.transfer import Numbers, directions, transfer
 
 DEPENDENT = 1e-10  # what must be left of a point, of its norm, once its predecessors are taken out of it
+BLOCK = 32  # points whose predecessors are taken out of them together
 
 
 class Nested(NamedTuple):
@@ -46,7 +46,7 @@ class Nested(NamedTuple):
 
     def logits(self, X: Float64[Tensor, "N d"], at: list[int]) -> Float64[Tensor, "*sets N k"]:
         """ŵ_kᵀx of the students of k points, for each k of ``at``, on each of N points."""
-        return ((X @ self.Q.mT) * self.coefficients[..., None, :]).cumsum(-1)[..., [k - 1 for k in at]]
+        return X @ self.students()[..., [k - 1 for k in at], :].mT
 
 
 def nested_students(X: Numbers, w_star: Numbers) -> Nested:
@@ -59,22 +59,31 @@ def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
     X, w_star = transfer(X, w_star)
-    for order in (math.inf, 2):  # the largest entry first, since squares of 1e200 are infinite
-        size = torch.linalg.vector_norm(X, order, dim=-1, keepdim=True)
-        X = X / torch.where(size > 0, size, 1.0)
+    X = directions(X)
     n, d = X.shape[-2:]
     first, R = torch.linalg.qr(X[..., : min(n, d), :].mT)
     Q = torch.zeros_like(X)
     Q[..., : min(n, d), :] = first.mT
-    # Householder's Q has a direction of its own even for a point that adds none, so such sets are done point by point
+    # Householder's Q has a direction of its own even for a point that adds none, so such sets are done otherwise
     dependent = (R.diagonal(dim1=-2, dim2=-1).abs() <= DEPENDENT).any(-1)
     if dependent.any():
-        Q[dependent] = _point_by_point(X[dependent])
+        Q[dependent] = _block_by_block(X[dependent])
     return Nested(Q, Q @ w_star, w_star)
 
 
+def _block_by_block(X: Float64[Tensor, "sets n d"]) -> Float64[Tensor, "sets n d"]:
+    """Gram and Schmidt's procedure for unit rows: a block among itself, and against its predecessors, both twice."""
+    Q = torch.zeros_like(X)
+    for start in range(0, X.shape[-2], BLOCK):
+        x, before = X[..., start : start + BLOCK, :], Q[..., :start, :]
+        for _ in range(2):  # the second time for rounding, which dividing by a small rest has made large
+            x = _point_by_point(x - (x @ before.mT) @ before)
+        Q[..., start : start + BLOCK, :] = x
+    return Q
+
+
 def _point_by_point(X: Float64[Tensor, "sets n d"]) -> Float64[Tensor, "sets n d"]:
-    """Gram and Schmidt's procedure for unit rows, twice a point, which is enough for rounding."""
+    """Gram and Schmidt's procedure, twice a point; rows that have less than 1e-10 left become zero."""
     Q = torch.zeros_like(X)
     for k in range(X.shape[-2]):
         x, before = X[..., k, :, None], Q[..., :k, :]

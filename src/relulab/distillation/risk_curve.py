@@ -13,10 +13,11 @@ from relulab.data.angles import Angular
 from relulab.distillation.learners import Learner
 from relulab.distillation.nested import nested_students
 from relulab.distillation.risk import angular_risk, counted
-from relulab.distillation.transfer import Numbers, transfer
+from relulab.distillation.transfer import Numbers, directions, transfer
 from relulab.errors import UserError
 
 BLOCK = 2e7  # numbers that are held at once
+ROUNDING = 1e-12  # cosine to a boundary below which a point lies on it, so that it is answered with 1 by all
 
 
 class Curve(NamedTuple):
@@ -63,24 +64,25 @@ def sample_risks(
     A ``learner`` other than distillation gives weights of its own (see learners.py).
     """
     X, w_star = transfer(X, w_star)
+    X, w_star = directions(X), directions(w_star[None])[0]  # no answer depends on a length
     ns = _sizes(n, len(X))
     at = ns.tolist()
     order = torch.from_numpy(rng.permutation(len(X)))
     here = max(len(X) // 2, int(ns.max()))
     some, rest = X[order[:here]], X[order[here:]]
-    truth = rest @ w_star >= 0
+    truth = rest @ w_star >= -ROUNDING
     by_set, rank = [], 0
     for block in _blocks(sets, int(ns.max()) * X.shape[1] + len(rest) * len(ns)):
         chosen = np.stack([rng.permutation(here)[: ns.max()] for _ in range(block)])
         nested = nested_students(some[torch.from_numpy(chosen)], w_star)
         logits = rest @ learner(nested, at, rng).mT if learner else nested.logits(rest, at)  # block N k
-        by_set.append(((logits >= 0) != truth[:, None]).double().mean(1))
+        by_set.append(((logits >= -ROUNDING) != truth[:, None]).double().mean(1))
         rank = rank + nested.new.cumsum(-1)[:, ns - 1].sum(0)
     risks = torch.cat(by_set)
     mean, points = risks.mean(0), counted(risks.mean(0) * len(rest), len(rest), confidence=confidence)
     over_sets = stdtrit(sets - 1, (1 + confidence) / 2) * risks.std(0) / math.sqrt(sets)
     low, high = (mean - torch.hypot(over_sets, mean - points.low), mean + torch.hypot(over_sets, points.high - mean))
-    return Curve(ns, mean.numpy(), low.clamp(min=0).numpy(), high.clamp(max=1).numpy(), (rank / sets).numpy())
+    return Curve(ns, mean.numpy(), low.clamp(min=0).numpy(), high.clamp(max=1).numpy(), (rank.double() / sets).numpy())
 
 
 def _sizes(n: Sequence[int], N: int) -> Int64[np.ndarray, " k"]:
