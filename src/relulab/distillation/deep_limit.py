@@ -1,8 +1,8 @@
 r"""Where a deep linear student ends, exactly (T5 theorem 5.2 bounds it; its proof gives more).
 
-Inside the span of the points the student ends at ŵ (D.28). Its component q outside keeps its direction, since the flow
-D.22 only scales it, and by D.32 its square length follows the length of w: q(t)/q(0) = (‖w(t)‖²/‖w(0)‖²)^{(L−1)/L}. With
-‖w(∞)‖² = ‖ŵ‖² + q(∞) the share e = q(∞)/‖ŵ‖² is the one root of
+Inside the span of the points the student ends at ŵ (D.28). Its part outside keeps its direction, since the flow D.22 only
+scales it, and by D.32 its square length q follows that of w: q(t)/q(0) = (‖w(t)‖²/‖w(0)‖²)^{(L−1)/L}. With ‖w(∞)‖² = ‖ŵ‖² +
+q(∞) the share e = q(∞)/‖ŵ‖² is the one root of
 
     e = b (1 + e)^{(L−1)/L},   b = q(0)/‖w(0)‖² · (‖w(0)‖/‖ŵ‖)^{2/L}.
 
@@ -53,7 +53,9 @@ def deep_limit(X: Numbers, w_star: Numbers, start: Numbers, depth: int) -> DeepL
     X, w_star = transfer(X, w_star)
     w_0 = numbers(start, "the start")
     if w_0.shape not in ((X.shape[-1],), (*X.shape[:-2], X.shape[-1])):
-        raise UserError(f"a start of shape {tuple(w_0.shape)} for points {tuple(X.shape)}: one vector a set was expected")
+        raise UserError(
+            f"a start of shape {tuple(w_0.shape)} for points {tuple(X.shape)}: one vector a set was expected"
+        )
     w_0 = w_0.expand(*X.shape[:-2], X.shape[-1])
     length = w_0.norm(dim=-1)
     if depth < 1 or (depth > 1 and not (length > 0).all()):
@@ -76,7 +78,7 @@ def _outside(was: Tensor, length: Tensor, norm: Tensor, depth: int) -> Float64[T
 
 
 def _root(b: Float64[Tensor, "*sets"], kappa: float) -> Float64[Tensor, "*sets"]:
-    """The root of e = b(1 + e)^κ, 0 ≤ κ < 1: Newton's method from above, where e − b(1 + e)^κ, convex, sends it down."""
+    """The root of e = b(1 + e)^κ, 0 ≤ κ < 1, by Newton's method from above: e − b(1 + e)^κ is convex, so it falls."""
     e = torch.expm1(torch.log1p(b) / (1 - kappa))  # (1 + b)^L is above 1 + e
     e = torch.where(b < 0.5, b / (1 - b), e)
     for _ in range(STEPS):

@@ -34,9 +34,9 @@ def distillation_descent(
     tolerance: float = 1e-8,
     looks: int = 100,
 ) -> Path:
-    """Trains a student by gradient descent, W_l ← W_l − η ∂ℓ/∂W_l, from factor matrices or, for one layer, a vector or 0.
+    """Trains a student by gradient descent, W_l ← W_l − η ∂ℓ/∂W_l.
 
-    The ``step`` η is ``largest_step`` unless told. It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after
+    ``start`` is a list of factor matrices, or a vector for one layer, which begins at zero unless told. The ``step`` η is ``largest_step`` unless told. It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after
     ``steps``. Times of the path are η times the number of steps, those of the flow that descent follows. A step under
     which the loss explodes or does not come down is refused.
 

@@ -10,7 +10,7 @@ class Path(NamedTuple):
     """A student at its looks, the first at the start and the last where it ended.
 
     ``q`` is ‖P_Q w‖², the square length of w outside the span of the points (T5 before D.29). ``distance`` is that of
-    the end from the nearest minimum, as one step of Newton's method sees it, and ``reached`` tells whether it came below
+    the end from the nearest minimum, as one step of Newton's method sees it, and ``reached`` tells whether it is below
     the tolerance. ``says`` has a sentence on how it ended. ``weights`` are the factor matrices at the end, where they
     were followed.
     """

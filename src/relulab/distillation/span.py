@@ -18,7 +18,7 @@ class Span(NamedTuple):
 
 
 def span(X: Float64[Tensor, "*sets n d"]) -> Span:
-    """The singular vectors of X, kept where the value is above max(n, d) · eps of the largest, as a pseudo-inverse has it.
+    """The singular vectors of X, kept where their value is above max(n, d) · eps of the largest.
 
     >>> span(torch.tensor([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]).double()).rank.item()
     1

@@ -1,7 +1,7 @@
-r"""Small starts of deep linear students, w(0)ᵀ = W_L ⋯ W_1, and how small theorem 5.2 wants them (T5 eqs. 5.11 to 5.13).
+r"""Small starts of deep linear students, w(0)ᵀ = W_L ⋯ W_1, and how small theorem 5.2 wants them (5.11 to 5.13).
 
-A start is balanced when W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ for l = 1, …, L − 1 (5.13). W_L is one row, so W_Lᵀ W_L has rank one,
-hence W_{L−1} has, and so on down: with one output every balanced start other than zero is
+A start is balanced when W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ for l = 1, …, L − 1 (5.13). W_L is one row, so W_Lᵀ W_L has rank
+one, hence W_{L−1} has, and so on down: with one output every balanced start other than zero is
 
     W_l = ‖w(0)‖^{1/L} u_l u_{l−1}ᵀ,   ‖u_l‖ = 1,   u_L = 1,   u_0 = w(0)/‖w(0)‖,
 
@@ -10,6 +10,7 @@ however wide the layers are. Gradient flow keeps it so: all layers share one sin
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -64,7 +65,9 @@ def balanced_factors(
         raise UserError(f"depth = {depth} and ‖w‖ = {float(w.norm()):g}: a depth from 1 on and a w other than zero")
     hidden = [widths] * (depth - 1) if isinstance(widths, int) else list(widths)
     if len(hidden) != depth - 1 or min(hidden, default=1) < 1:
-        raise UserError(f"widths {hidden} for depth {depth}: {depth - 1} hidden layers of at least one unit have widths")
+        raise UserError(
+            f"widths {hidden} for depth {depth}: {depth - 1} hidden layers of at least one unit have widths"
+        )
     u = [w / w.norm(), *(_direction(rng, m) for m in hidden), torch.ones(1, dtype=w.dtype)]
     size = w.norm() ** (1 / depth)
     return [size * torch.outer(u[l + 1], u[l]) for l in range(depth)]
@@ -74,7 +77,7 @@ def factors(start: Sequence[Numbers]) -> Factors:
     """Matrices that can be multiplied to one row of weights, in float64."""
     found = [numbers(W, f"W_{l}") for l, W in enumerate(start, 1)]
     shapes = [tuple(W.shape) for W in found]
-    fit = all(len(s) == 2 for s in shapes) and all(a[0] == b[1] for a, b in zip(shapes, shapes[1:], strict=False))
+    fit = all(len(s) == 2 for s in shapes) and all(a[0] == b[1] for a, b in pairwise(shapes))
     if not found or not fit or shapes[-1][0] != 1:
         raise UserError(f"matrices of shapes {shapes}: W_1 (m_1, d), W_2 (m_2, m_1), … up to one row were expected")
     return found
@@ -98,7 +101,7 @@ def imbalance(start: Factors) -> float:
     if not size:
         return 0.0
     W = [W / size for W in start]
-    return max((float((b.mT @ b - a @ a.mT).norm()) for a, b in zip(W, W[1:], strict=False)), default=0.0)
+    return max((float((b.mT @ b - a @ a.mT).norm()) for a, b in pairwise(W)), default=0.0)
 
 
 def largest_start(epsilon: float, depth: int, norm: float) -> float:

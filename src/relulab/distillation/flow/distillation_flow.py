@@ -41,8 +41,8 @@ def distillation_flow(
     that product and asks for ``depth``; without a start the student has one layer and begins at zero. By the product
     the induced flow D.22 is followed, which needs a balanced start and no matrices; by the factors, each of them.
 
-    It ends where Newton's step to the minimum is shorter than ``tolerance`` · ‖w‖, or at the time ``until``, or after as
-    many ``steps`` of the solver; ``says`` tells which. ``looks`` states are kept, at times spaced logarithmically (for
+    It ends where Newton's step to the minimum is shorter than ``tolerance`` · ‖w‖, or at the time ``until``, or after
+    ``steps`` steps of the solver; ``says`` tells which. ``looks`` states are kept, at times spaced logarithmically (for
     L ≥ 3 not t is, but s with ds = ‖w‖^{1−2/L} dt, which sees the escape from a small start as well as the end).
 
     >>> path = distillation_flow([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [1.0, -1.0, 1.0])
@@ -53,7 +53,9 @@ def distillation_flow(
     if X.dim() != 2:
         raise UserError(f"points of shape {tuple(X.shape)}: one set of points at a time is followed")
     if not (tolerance > 0 and until > 0 and steps >= 1 and looks >= 2):
-        raise UserError(f"tolerance={tolerance}, until={until}, steps={steps}, looks={looks}: positive, looks from 2 on")
+        raise UserError(
+            f"tolerance={tolerance}, until={until}, steps={steps}, looks={looks}: positive, looks from 2 on"
+        )
     w_0, matrices, depth = given_start(start, depth, X.shape[1])
     system = _system(Reduced.of(X, w_star, w_0), w_0, matrices, depth, by)
     found = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)

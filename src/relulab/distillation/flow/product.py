@@ -122,7 +122,7 @@ class Escape:
         self.first = _first(1 / depth, points.gradient(c - points.c_hat))
 
     def rhs(self, s: float, y: Vector) -> Vector:
-        v, N, g = self._parts(y)
+        v, _, g = self._parts(y)
         along = v @ g
         return np.append(along * v - g, -self.L * along)
 
@@ -150,7 +150,7 @@ class Escape:
         """By distance from ŵ, once w has grown, or grows no more because what is left to learn is slow."""
         v, N, g = self._parts(y)
         slow = s > 10 * self.first and s * self.L * abs(v @ g) < GROWN
-        if not slow and N < 2 * GROWN * np.linalg.norm(self.points.c_hat):
+        if not slow and GROWN * np.linalg.norm(self.points.c_hat) > N / 2:
             return None
         return Deep(self.points, N * v[:-1] - self.points.c_hat, float(N * v[-1]), self.L)
 

@@ -5,8 +5,8 @@ the student's logits are Zc with Z = XVᵀ. Of d dimensions the flow sees rank(X
 
 Everything is computed from x = c − ĉ, the way that is left to the teacher's part ĉ in the span. Points that the teacher
 is sure of pull 1e-10 times as weakly as others, and rounding of c in the directions of the others would outweigh them;
-x has all of its digits. The basis begins with the point of the largest curvature at the minimum, and each next vector is
-what the next point adds: the weakest points are seen by the last coordinates alone.
+x has all of its digits. The basis begins with the point of the largest curvature at the minimum, and each next vector
+is what the next point adds: the weakest points are seen by the last coordinates alone.
 """
 
 from dataclasses import dataclass
