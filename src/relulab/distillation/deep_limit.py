@@ -1,8 +1,8 @@
 r"""Where a deep linear student ends, exactly (T5 theorem 5.2 bounds it; its proof gives more).
 
-Inside the span of the points the student ends at ŵ (D.28). Its part outside keeps its direction, since the flow D.22 only
-scales it, and by D.32 its square length q follows that of w: q(t)/q(0) = (‖w(t)‖²/‖w(0)‖²)^{(L−1)/L}. With ‖w(∞)‖² = ‖ŵ‖² +
-q(∞) the share e = q(∞)/‖ŵ‖² is the one root of
+Inside the span of the points the student ends at ŵ (D.28). Its part outside keeps its direction, since the flow D.22
+only scales it, and its square length q follows that of w: q(t)/q(0) = (‖w(t)‖²/‖w(0)‖²)^{(L−1)/L} (D.32). With
+‖w(∞)‖² = ‖ŵ‖² + q(∞) the share e = q(∞)/‖ŵ‖² is the one root of
 
     e = b (1 + e)^{(L−1)/L},   b = q(0)/‖w(0)‖² · (‖w(0)‖/‖ŵ‖)^{2/L}.
 
