@@ -37,9 +37,9 @@ def distillation_descent(
     """Trains a student by gradient descent, W_l ← W_l − η ∂ℓ/∂W_l.
 
     ``start`` is a list of factor matrices, or a vector for one layer, which begins at zero unless told. The ``step`` η
-    is ``largest_step`` unless told. It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after ``steps``. Times of the
-    path are η times the number of steps, those of the flow that descent follows. A step under which the loss explodes
-    or does not come down is refused.
+    is ``largest_step`` unless told. It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after ``steps``. Times of
+    the path are η times the number of steps, those of the flow that descent follows. A step under which the loss
+    explodes or does not come down is refused.
 
     >>> path = distillation_descent([[2.0, 0.0], [1.0, 1.0]], [1.0, -1.0])
     >>> path.end.round(decimals=5).tolist(), path.reached

@@ -10,7 +10,7 @@ direction v = w/N, none of which is ever small or large:
     (log N)' = −L vᵀ∇ℓ₁(Nv),   v' = −(I − vvᵀ) ∇ℓ₁(Nv).
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float64
@@ -22,6 +22,7 @@ Square = Float64[np.ndarray, "k k"]
 GROWN = 0.1  # of ‖ŵ‖: a student of that length has escaped from zero
 
 
+@runtime_checkable
 class System(Protocol):
     """A flow y' = rhs(s, y), the state's scale, a time s in which it moves, and how to read a state."""
 
