@@ -2,10 +2,12 @@
 
 STUDIES = ("angular_alignment", "optimisation_bias", "monotone_learners", "risk_against_bound")
 THEOREMS = (
+    "shallow_student",
+    "deep_student",
     "strong_monotonicity",
     "transfer_risk_bound",
     "large_margin",
     "polynomial_rate",
     "approximate_students",
 )
-INSTRUMENTS = ("angles", "closed_form", "risk", "monotonicity")
+INSTRUMENTS = ("angles", "closed_form", "deep_limit", "risk", "monotonicity")

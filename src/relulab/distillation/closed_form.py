@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
+from relulab.distillation.span import projected, span
 from relulab.distillation.transfer import Numbers, transfer
 from relulab.lab.instrument import instrument
 
@@ -29,10 +29,4 @@ def distilled(X: Numbers, w_star: Numbers) -> Distilled:
     [3.0, 4.0, 0.0]
     """
     X, w_star = transfer(X, w_star)
-    n, d = X.shape[-2:]
-    _, s, V = torch.linalg.svd(X, full_matrices=False)
-    kept = s > max(n, d) * torch.finfo(s.dtype).eps * s[..., :1]
-    rank = kept.sum(-1)
-    w = ((V @ w_star) * kept)[..., None, :] @ V
-    # the projection on all of R^d is w* itself, without rounding
-    return Distilled(torch.where(rank[..., None] == d, w_star, w[..., 0, :]), rank)
+    return Distilled(projected(X, w_star), span(X).rank)

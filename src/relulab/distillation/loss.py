@@ -1,0 +1,106 @@
+r"""The loss of a student that imitates soft labels, its gradient and its curvature, without cancellation (T5 eq. 5.1).
+
+With the teacher's logits z_i = w*ᵀx_i, labels y_i = σ(z_i) and δ_i = (w − w*)ᵀx_i, the loss of a point is the
+Kullback–Leibler divergence of the student's answer from the teacher's,
+
+    ℓ_i = y log(y/p) + (1 − y) log((1 − y)/(1 − p)),   p = σ(z + δ)   (D.2),
+
+which is log[(1 − y) e^(−yδ) + y e^((1−y)δ)]. Near the minimum it is δ²y(1 − y)/2, and a difference of logarithms would
+lose it below δ = 1e-8; here every digit of δ counts.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+TERMS = 18  # of the series of e^x − 1 − x on [−1, 1]: the next is 1e-18 of the first
+FAR = 300.0  # where e^δ may overflow and log(e^a + e^b) is as exact as anything
+
+
+def loss(
+    X: Float64[Tensor, "*#sets n d"], w_star: Float64[Tensor, " d"], w: Float64[Tensor, "*#sets d"]
+) -> Float64[Tensor, "*sets"]:
+    """ℓ₁(w) of T5 eq. 5.1, normalised so that its minimum is 0. Leading axes are sets of points, or many students.
+
+    >>> X, w_star = torch.eye(2, dtype=torch.float64), torch.tensor([2.0, 0.0], dtype=torch.float64)
+    >>> loss(X, w_star, w_star).item(), loss(X, w_star, 0 * w_star).item() > 0.16
+    (0.0, True)
+    """
+    return divergence(*_logits(X, w_star, w)).mean(-1)
+
+
+def gradient(
+    X: Float64[Tensor, "*#sets n d"], w_star: Float64[Tensor, " d"], w: Float64[Tensor, "*#sets d"]
+) -> Float64[Tensor, "*sets d"]:
+    """∇ℓ₁(w) = (1/n) Σ_i (σ(wᵀx_i) − y_i) x_i (D.4)."""
+    rho = pull(*_logits(X, w_star, w))
+    return (rho[..., None, :] @ X)[..., 0, :] / X.shape[-2]
+
+
+def hessian(X: Float64[Tensor, "*#sets n d"], w: Float64[Tensor, "*#sets d"]) -> Float64[Tensor, "*sets d d"]:
+    """∇²ℓ₁(w) = (1/n) Σ_i σ(u_i)(1 − σ(u_i)) x_i x_iᵀ with u_i = wᵀx_i (D.8, where the 1/n of ℓ₁ is left out)."""
+    D = curvature(_times(X, w))
+    return X.mT @ (D[..., None] * X) / X.shape[-2]
+
+
+def gain(
+    X: Float64[Tensor, "*#sets n d"], w_star: Float64[Tensor, " d"], w: Float64[Tensor, "*#sets d"]
+) -> Float64[Tensor, "*sets"]:
+    """ℓ₁(w) − ℓ₁(0), negative where condition 5.12 holds: the mean of (½ − y_i) u_i + log cosh(u_i/2).
+
+    A difference of two losses would be rounding alone for ‖w‖ = 1e-12, a usual size of a start.
+    """
+    u = _times(X, w)
+    return (log_cosh(u / 2) - torch.tanh(_times(X, w_star) / 2) * u / 2).mean(-1)
+
+
+def divergence(z: Float64[Tensor, "*any"], delta: Float64[Tensor, "*any"]) -> Float64[Tensor, "*any"]:
+    """ℓ_i at the logit z + δ for the label σ(z).
+
+    (1 − y)(−y) + y(1 − y) = 0 takes the linear terms out: log1p[(1 − y) φ(−yδ) + y φ((1 − y)δ)], φ(x) = e^x − 1 − x, a
+    sum of positive terms.
+    """
+    y, not_y = torch.sigmoid(z), torch.sigmoid(-z)
+    near = delta.clamp(-FAR, FAR)
+    exact = torch.log1p(not_y * _phi(-y * near) + y * _phi(not_y * near))
+    far = torch.logaddexp(logsigmoid(-z) - y * delta, logsigmoid(z) + not_y * delta)
+    return torch.where(delta.abs() > FAR, far, exact)
+
+
+def pull(z: Float64[Tensor, "*any"], delta: Float64[Tensor, "*any"]) -> Float64[Tensor, "*any"]:
+    """σ(z + δ) − σ(z), as σ(−u)σ(z)(e^δ − 1) with u = z + δ, or its mirror image for δ > 0."""
+    side = torch.where(delta > 0, -1.0, 1.0)
+    return side * torch.sigmoid(-side * (z + delta)) * torch.sigmoid(side * z) * torch.expm1(-delta.abs())
+
+
+def curvature(u: Float64[Tensor, "*any"]) -> Float64[Tensor, "*any"]:
+    """σ(u)(1 − σ(u)), the second derivative of ℓ_i (D.9)."""
+    return torch.sigmoid(u) * torch.sigmoid(-u)
+
+
+def log_cosh(v: Float64[Tensor, "*any"]) -> Float64[Tensor, "*any"]:
+    """log cosh v = log(1 + 2 sinh²(v/2)): v²/2 for tiny v, |v| − log 2 for large."""
+    size = v.abs()
+    small = torch.log1p(2 * torch.sinh(size.clamp(max=2) / 2) ** 2)
+    return torch.where(size < 2, small, size + torch.log1p(torch.exp(-2 * size)) - math.log(2))
+
+
+def _phi(x: Tensor) -> Tensor:
+    """e^x − 1 − x, by its series where the difference would cancel."""
+    near, series = x.clamp(-1, 1), torch.ones_like(x)
+    for k in range(TERMS, 2, -1):
+        series = 1 + near / k * series
+    return torch.where(x.abs() < 1, near**2 / 2 * series, torch.expm1(x) - x)
+
+
+def _times(X: Tensor, w: Tensor) -> Tensor:
+    return (X @ w[..., None])[..., 0]
+
+
+def _logits(X: Tensor, w_star: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """The teacher's logits, and by how much the student's differ from them."""
+    delta = _times(X, w - w_star)
+    return _times(X, w_star).expand_as(delta), delta
