@@ -123,12 +123,21 @@ CASES = {
     "signed_angle": (pairs, (-2, -2)),
     "spherical_risk": (pairs, (-2, -2)),
     "distilled": (transfer_sets, (-2, None)),
+    "deep_limit": (
+        lambda t: (*transfer_sets(t), torch.linspace(1e-3, 2e-3, 9, dtype=t), 2),
+        (-2, None, None, None),
+    ),
     "transfer_risk": (lambda t: (nodes(t).w, points(t)[0], points(t)), (-2, None, None)),
     "monotonicity": (lambda t: (*pairs(t), points(t)[0]), (-2, -2, None)),
 }
 LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu"}
 LANELESS |= {"extremal_sectors", "extremal_directions", "separability", "max_margin"}
-DOUBLE = {"max_margin", "distilled", "transfer_risk"}  # solutions of a theory's equations, exact in float64 only
+DOUBLE = {
+    "max_margin",
+    "distilled",
+    "deep_limit",
+    "transfer_risk",
+}  # solutions of a theory's equations, exact in float64 only
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
@@ -136,7 +145,7 @@ PERMUTED = {
     "limit_distance": [(-1,), (-1,), (-1,), (), (), ()], "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
     "recovered_at": [()], "focus": [(-1,)], "focus_shifts": [(-1,)],
     "sector_gain": [(-1,)], "sector": [(-2,)], "neuron_sectors": [(-1,), ()], "angle": [(-1,)],
-    "signed_angle": [(-1,)], "spherical_risk": [(-1,)], "distilled": [(), ()], "transfer_risk": [(-1,), (-1,), (-1,)],
+    "signed_angle": [(-1,)], "spherical_risk": [(-1,)], "distilled": [(), ()], "deep_limit": [()] * 4, "transfer_risk": [(-1,), (-1,), (-1,)],
     "monotonicity": [()],
 }  # fmt: skip
 
