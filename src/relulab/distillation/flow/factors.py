@@ -47,7 +47,7 @@ class FactorFlow:
 
         flat = torch.from_numpy(y)
         M = torch.func.jacrev(c)(flat)
-        return -(M.mT @ H @ M + torch.func.hessian(lambda flat: g @ c(flat))(flat)).numpy()
+        return -(M.mT @ H @ M + torch.func.jacrev(torch.func.grad(lambda flat: g @ c(flat)))(flat)).numpy()
 
     def read(self, y: Vector) -> tuple[Coordinates, Float64[np.ndarray, " d"]]:
         W = self.matrices(y)

@@ -80,6 +80,7 @@ class Deep:
         self.N0 = np.linalg.norm(np.append(points.c_hat + x, a))
         self.y0 = np.append(x, a)
         self.scale = np.full(len(x) + 1, max(self.N0, np.linalg.norm(x)))
+        self.scale[-1] = abs(a) or 1.0
         self.first = _first(1 / depth, points.gradient(x))
 
     def rhs(self, s: float, y: Vector) -> Vector:
@@ -120,6 +121,8 @@ class Escape:
         self.N0 = np.linalg.norm(w)
         self.y0 = np.append(w / self.N0, 0.0)
         self.scale = np.ones(len(self.y0))
+        # while N grows to ‖ŵ‖ the last of v falls as N^{−1/L} (D.32); all of its digits are wanted
+        self.scale[-2] = abs(a) / self.N0 * min(1.0, (self.N0 / np.linalg.norm(points.c_hat)) ** (1 / depth)) or 1.0
         self.first = _first(1 / depth, points.gradient(c - points.c_hat))
 
     def rhs(self, s: float, y: Vector) -> Vector:
