@@ -1,5 +1,9 @@
 """Shapes and types are checked in every call of relulab that the tests make; an int may stand where a float is due."""
 
+import struct
+
+import numpy as np
+import pytest
 import torch
 from jaxtyping import install_import_hook
 
@@ -7,3 +11,24 @@ install_import_hook("relulab", "beartype.beartype(conf=beartype.BeartypeConf(is_
 
 # A process a core is how the tests run; a second thread would only wait, for minutes where the other core is busy.
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def made_up_digits(tmp_path_factory):
+    """Rings for zeros, strokes for ones, squares for twos, as idx files in the layout of torchvision."""
+    root, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    raw = root / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    rows, columns = np.mgrid[:28, :28] - 13.5
+    distance = np.hypot(rows, columns)
+    shapes = [abs(distance - 8) < 2, (abs(columns) < 2) & (abs(rows) < 10), abs(rows) + abs(columns) < 8]
+
+    def idx(array: np.ndarray) -> bytes:
+        return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+
+    for stem, n in (("train", 60), ("t10k", 36)):
+        labels = rng.permutation(np.arange(n) % 3).astype(np.uint8)
+        images = np.stack([np.roll(shapes[label] * 255, rng.integers(-2, 3, 2), (0, 1)) for label in labels])
+        (raw / f"{stem}-images-idx3-ubyte").write_bytes(idx(images.astype(np.uint8)))
+        (raw / f"{stem}-labels-idx1-ubyte").write_bytes(idx(labels))
+    return root

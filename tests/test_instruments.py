@@ -76,6 +76,18 @@ def units(dtype):
     return W, torch.randn(LANES, 2, N_STUDENTS, generator=generator, dtype=torch.float64).to(dtype)
 
 
+def pairs(dtype):
+    """Two vectors for every student."""
+    return nodes(dtype).w, nodes(dtype, N_STUDENTS + 1).w[:, 1:]
+
+
+def transfer_sets(dtype):
+    """Fewer points than dimensions, here in place of students, and a teacher."""
+    generator = torch.Generator().manual_seed(5)
+    X = torch.randn(LANES, N_STUDENTS, 9, generator=generator, dtype=torch.float64).to(dtype)
+    return X, torch.linspace(-1, 2, 9, dtype=dtype)
+
+
 # name: arguments with a leading lane axis where there is one, and the position of the student axis in each argument
 CASES = {
     "correlation": (activations, (None, -1)),
@@ -107,17 +119,34 @@ CASES = {
     "limit_distance": (lambda t: (*units(t), *directions(t)), (-2, -1, None, None)),
     "separability": (lambda t: (points(t), torch.arange(SAMPLES) % 2), ()),
     "max_margin": (lambda t: classes(t), ()),
+    "angle": (pairs, (-2, -2)),
+    "signed_angle": (pairs, (-2, -2)),
+    "spherical_risk": (pairs, (-2, -2)),
+    "distilled": (transfer_sets, (-2, None)),
+    "deep_limit": (
+        lambda t: (*transfer_sets(t), torch.linspace(1e-3, 2e-3, 9, dtype=t), 2),
+        (-2, None, None, None),
+    ),
+    "transfer_risk": (lambda t: (nodes(t).w, points(t)[0], points(t)), (-2, None, None)),
+    "monotonicity": (lambda t: (*pairs(t), points(t)[0]), (-2, -2, None)),
 }
 LANELESS = {"observers", "band_counts", "kappa", "tau", "eta", "mu"}
 LANELESS |= {"extremal_sectors", "extremal_directions", "separability", "max_margin"}
-DOUBLE = {"max_margin"}  # solutions of a theory's equations, exact in float64 only
+DOUBLE = {
+    "max_margin",
+    "distilled",
+    "deep_limit",
+    "transfer_risk",
+}  # solutions of a theory's equations, exact in float64 only
 # how the answer changes when students are permuted: not at all, or along these axes of each part of it
 PERMUTED = {
     "correlation": [(-1,)], "best_match": [(), None], "rho_mean": [()], "recovered": [()], "mean_rank": [()],
     "modulation": [(-2,), (-2, -1)], "alignment": [(-1,)], "observers": [(-1,)],
     "limit_distance": [(-1,), (-1,), (-1,), (), (), ()], "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
     "recovered_at": [()], "focus": [(-1,)], "focus_shifts": [(-1,)],
-    "sector_gain": [(-1,)], "sector": [(-2,)], "neuron_sectors": [(-1,), ()],
+    "sector_gain": [(-1,)], "sector": [(-2,)], "neuron_sectors": [(-1,), ()], "angle": [(-1,)],
+    "signed_angle": [(-1,)], "spherical_risk": [(-1,)], "distilled": [(), ()], "deep_limit": [()] * 4, "transfer_risk": [(-1,), (-1,), (-1,)],
+    "monotonicity": [()],
 }  # fmt: skip
 
 

@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import save_file
 
 from relulab import UserError
-from relulab.data.tables import read_table
+from relulab.data.tables import read_features, read_table
 
 X = np.random.default_rng(0).standard_normal((7, 3))
 Y = np.array([1, -1, 1, 1, -1, -1, 1])
@@ -169,3 +170,71 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     frame().to_parquet(path)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     refused(path, "pip install pyarrow")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.safetensors", "x.csv", "bare.csv", "x.tsv", "x.parquet"])
+def test_features_are_all_columns(tmp_path, name):
+    path, table = tmp_path / name, pd.DataFrame(X, columns=["a", "b", "y"])
+    if name == "x.npy":
+        np.save(path, X)
+    elif name == "x.npz":
+        np.savez(path, X=X, y=Y, names=["a", "b", "y"])
+    elif name == "x.safetensors":
+        save_file({"features": X, "y": Y}, path)
+    elif name == "x.parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, header=name != "bare.csv", sep="\t" if name == "x.tsv" else ",")
+    found, labels = read_features(path)
+    assert np.array_equal(found, X) and found.dtype == np.float64 and labels is None
+
+
+@pytest.mark.parametrize("name, label", [
+    ("x.npz", "p"), ("x.safetensors", "p"), ("x.npy", -1), ("x.npy", "3"), ("x.csv", "p"), ("x.parquet", "p"),
+])  # fmt: skip
+def test_features_with_labels_apart(tmp_path, name, label):
+    path, p = tmp_path / name, np.linspace(0.1, 0.9, 7)
+    table = pd.DataFrame(np.column_stack([X, p]), columns=["a", "b", "y", "p"])
+    if name == "x.npz":
+        np.savez(path, X=X, p=p[:, None], y=Y)
+    elif name == "x.safetensors":
+        save_file({"X": X, "p": p}, path)
+    elif name == "x.npy":
+        np.save(path, table.to_numpy())
+    else:
+        table.to_csv(path, index=False) if name == "x.csv" else table.to_parquet(path)
+    found, labels = read_features(path, label)
+    assert np.array_equal(found, X) and np.array_equal(labels, p)
+
+
+@pytest.mark.parametrize("shape", [(7, 2, 3), (7, 1, 2, 3)])
+def test_features_of_pictures_are_rows(tmp_path, shape):
+    np.save(tmp_path / "x.npy", np.arange(42, dtype=np.uint8).reshape(shape))
+    assert read_features(tmp_path / "x.npy")[0].tolist() == np.arange(42.0).reshape(7, 6).tolist()
+    np.savez(tmp_path / "x.npz", images=np.zeros(shape), p=np.full(7, 0.5))
+    assert read_features(tmp_path / "x.npz", "p")[0].shape == (7, 6)
+
+
+def test_features_that_are_refused(tmp_path):
+    def refuses(name: str, says: str, label=None) -> None:
+        with pytest.raises(UserError) as refusal:
+            read_features(tmp_path / name, label)
+        assert says in str(refusal.value) and name in str(refusal.value) and "\n" not in str(refusal.value)
+
+    for name, array, says in (
+        ("line.npy", X[0], "points of shape (3,)"), ("none.npy", X[:0], "has no points"),
+        ("thin.npy", X[:, :0], "points of shape (7, 0)"), ("nan.npy", X * np.nan, "NaN or infinite"),
+    ):  # fmt: skip
+        np.save(tmp_path / name, array)
+        refuses(name, says)
+    np.savez(tmp_path / "two.npz", a=X, b=X)
+    refuses("two.npz", "holds a, b: which are the points? Call them X")
+    refuses("two.npz", "did you mean 'a'?", "aa")
+    np.savez(tmp_path / "inf.npz", X=np.where(np.arange(7)[:, None] == 4, np.inf, X), p=Y)
+    refuses("inf.npz", "1 of 7 points have NaN or infinite entries, the first is row 4")
+    refuses("inf.npz", "the first is row 4", "p")
+    (tmp_path / "x.csv").write_text("a,b,c\n1,red,2\n")
+    refuses("x.csv", "column b has 'red' in row 0, which is no number")
+    (tmp_path / "x.csv").write_text("a,b,c\n")
+    refuses("x.csv", "has no rows")
+    refuses("missing.npy", "No such file")

@@ -54,6 +54,7 @@ def test_names_and_ids_lead_to_the_same_study():
 def test_presets_change_sizes_only_and_paper_is_the_default(study: type[Study]):
     fields = {"d", "C", "m", "over", "polarity", "seeds", "epochs", "steps", "n_train", "n_held_out", "points", "wide"}
     fields |= {"n", "width", "lanes", "until", "step"}  # of gradient flow, how far and how finely it is followed
+    fields |= {"kappa", "delta", "sets", "tasks", "task_sets", "n_teacher"}  # of distillation
     assert set(study.presets) == {"smoke", "quick"}
     assert all(set(preset) <= fields for preset in study.presets.values())
     assert study.configured("paper") == study()

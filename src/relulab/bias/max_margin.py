@@ -92,6 +92,15 @@ def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Seque
     return MaxMargin(_side(data, 1), _side(data, -1))
 
 
+def hard_margin(Z: Float64[Tensor, "n d"]) -> Float64[Tensor, " d"]:
+    """The shortest w with wᵀz ≥ 1 for every row z: the max-margin vector of rows z_i = y_i x_i, without a bias.
+
+    >>> hard_margin(torch.tensor([[2.0, 0.0], [2.0, 2.0]], dtype=torch.float64)).tolist()
+    [0.5, 0.0]
+    """
+    return _side(Labelled(Z, torch.ones(len(Z), dtype=torch.float64)), 1).w
+
+
 def _side(data: Labelled, label: int) -> Side:
     rows = (data.y == label).nonzero()[:, 0]
     x = data.X[rows].numpy()
@@ -132,6 +141,10 @@ def _solved(A: Float64[np.ndarray, "k d"], b: Float64[np.ndarray, " k"], label: 
     import daqp
 
     k, d = A.shape
+    if k < d:  # w lies in the span of the points, so k coordinates tell all of it
+        Q, R = np.linalg.qr(A.T)
+        w, alpha = _solved(R.T, b, label)
+        return Q @ w, alpha
     w, _, flag, info = daqp.solve(
         np.eye(d), np.zeros(d), np.ascontiguousarray(A), np.full(k, 1e30), np.ascontiguousarray(b),
         primal_tol=FINE, sing_tol=SINGULAR, iter_limit=100_000,

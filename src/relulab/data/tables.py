@@ -10,7 +10,7 @@ from relulab.data.files import NAMES
 from relulab.data.labelled import Labelled, labelled
 from relulab.errors import UserError, nearest
 from relulab.nets.files.guard import LIMIT, checked, said, size
-from relulab.nets.files.tensors import NUMBERS, read_arrays
+from relulab.nets.files.tensors import NUMBERS, read_arrays, read_tensors
 
 LABELS = ("y", "label", "labels", "target", "targets", "class")
 ENDINGS = (".npz", ".npy", ".csv", ".tsv", ".parquet")
@@ -31,35 +31,72 @@ def read_table(path: Path | str, label: str | int | None = None) -> Labelled:
     if ending not in ENDINGS:
         ends = f"ends with {path.suffix}" if path.suffix else "has no ending"
         raise UserError(f"{path} {ends}: points of two classes are read from {', '.join(ENDINGS)}")
-    X, y = _of_arrays(path, label) if ending == ".npz" else _of_frame(path, _frame(path, ending), label)
+    X, y = _of_arrays(path, _arrays(path), label) if ending == ".npz" else _of_frame(path, _frame(path, ending), label)
     try:
         return labelled(X, y)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
 
 
-def _of_arrays(path: Path, label: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """The points and the labels among the arrays of an npz file."""
-    arrays = read_arrays(path, NUMBERS + "U")  # labels may be words
-    shown = ", ".join(list(arrays)[:6]) or "nothing"
+def read_features(path: Path | str, label: str | int | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """The points of a file, one a row, all of its columns numbers; and one array or column of it apart, if named.
+
+    .npz, .safetensors, .pt: an array X (or x, data, inputs, points, features, images), or the only one there is. .npy,
+    .csv, .tsv, .parquet: every column. Pictures become rows. ``label`` is as for ``read_table``; without it nothing is
+    taken for labels.
+    """
+    path, label = checked(path), None if label is None else str(label)
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv", ".parquet") or (ending == ".npy" and label is not None):
+        X, y = _of_frame(path, _frame(path, ending), label, guess=False)
+    elif label is not None:
+        X, y = _of_arrays(path, _arrays(path), label)
+    else:
+        arrays = _arrays(path)
+        X, y = _rows(path, arrays, list(arrays)), None
+    wrong = np.flatnonzero(~np.isfinite(X).all(1))
+    if len(wrong):
+        raise UserError(
+            f"{path}: {len(wrong)} of {len(X)} points have NaN or infinite entries, the first is row {wrong[0]}"
+        )
+    return X, y
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a file; of an npz file words too, since labels may be those, and names of columns are there."""
+    if path.suffix.lower() == ".npz":
+        return read_arrays(path, NUMBERS + "U")
+    return {name: tensor.numpy() for name, tensor in read_tensors(path)[0].items()}
+
+
+def _rows(path: Path, arrays: dict[str, np.ndarray], names: list[str]) -> np.ndarray:
+    """The points among some arrays, a row each, pictures too."""
+    name = next((name for name in NAMES if name in names), names[0] if len(names) == 1 else None)
+    if name is None:
+        raise UserError(f"{path} holds {', '.join(list(arrays)[:6]) or 'nothing'}: which are the points? Call them X")
+    X = arrays[name]
+    if X.dtype.kind == "U":
+        raise UserError(f"{path}, {name} has type {X.dtype}: points have real numbers as entries")
+    if X.ndim >= 2 and not len(X):
+        raise UserError(f"{path} has no points: an array of shape {X.shape}")
+    if X.ndim < 2 or not X.size:
+        raise UserError(f"{path}: points of shape {X.shape}; (points, inputs) was expected, or pictures")
+    return X.reshape(len(X), -1).astype(np.float64)
+
+
+def _of_arrays(path: Path, arrays: dict[str, np.ndarray], label: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """The points and the labels among the arrays of a file."""
     if label is not None and label not in arrays:
         raise UserError(f"{path} has no array {label!r} of labels: {nearest(label, arrays)}")
     of_labels = label or next((name for name in arrays if name.lower() in LABELS), None)
     if of_labels is None:
+        shown = ", ".join(list(arrays)[:6]) or "nothing"
         raise UserError(f"{path} holds {shown}: which are the labels? Call them y, or name them as label")
-    rest = [name for name in arrays if name != of_labels]
-    of_points = next((name for name in NAMES if name in rest), rest[0] if len(rest) == 1 else None)
-    if of_points is None:
-        raise UserError(f"{path} holds {shown}: which are the points? Call them X")
-    X, y = arrays[of_points], arrays[of_labels]
-    if X.dtype.kind == "U":
-        raise UserError(f"{path}, {of_points} has type {X.dtype}: points have real numbers as entries")
-    if X.ndim > 2:  # pictures, a row each
-        X = X.reshape(len(X), -1)
+    X, y = _rows(path, arrays, [name for name in arrays if name != of_labels]), arrays[of_labels]
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-    if X.ndim != 2 or y.shape != X.shape[:1]:
+    if y.shape != X.shape[:1]:
         raise UserError(f"{path}: points of shape {X.shape}, labels of shape {y.shape}: one row and one label a point")
-    return X.astype(np.float64), y
+    return X, y
 
 
 def _frame(path: Path, ending: str) -> pd.DataFrame:
@@ -114,12 +151,14 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _of_frame(path: Path, frame: pd.DataFrame, label: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """The points and the labels among the columns of a table."""
+def _of_frame(
+    path: Path, frame: pd.DataFrame, label: str | None, *, guess: bool = True
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The points and the labels among the columns of a table; without a guess, all are points if none is named."""
     if not len(frame) or not frame.shape[1]:
         raise UserError(f"{path} has no rows" if not len(frame) else f"{path} has no columns")
     frame.columns = [str(name).strip() for name in frame.columns]
-    at = _label_column(path, list(frame.columns), label)
+    at = _label_column(path, list(frame.columns), label) if guess or label is not None else None
     for k, (name, column) in enumerate(frame.items()):
         missing = np.flatnonzero(column.isna())
         if len(missing):
@@ -131,7 +170,7 @@ def _of_frame(path: Path, frame: pd.DataFrame, label: str | None) -> tuple[np.nd
                 "name it as label"
             )
     X = frame.iloc[:, [k for k in range(frame.shape[1]) if k != at]].to_numpy(dtype=np.float64)
-    return X, frame.iloc[:, at].to_numpy()
+    return X, None if at is None else frame.iloc[:, at].to_numpy()
 
 
 def _label_column(path: Path, names: list[str], label: str | None) -> int:

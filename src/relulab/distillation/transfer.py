@@ -12,6 +12,7 @@ from relulab.errors import UserError
 
 Numbers = Tensor | np.ndarray | Sequence
 LINEAR = 1e-6  # how far labels may be from those of a linear teacher, in units of the largest logit
+DIGITS = range(4, 10)  # after the point, with which labels count as rounded
 
 
 class Transfer(NamedTuple):
@@ -52,6 +53,17 @@ def points(X: Numbers) -> Float64[Tensor, "*sets n d"]:
     return X
 
 
+def directions(X: Float64[Tensor, "*sets n d"]) -> Float64[Tensor, "*sets n d"]:
+    """The points, each of length one; zero stays zero.
+
+    >>> directions(torch.tensor([[3e200, 4e200]], dtype=torch.float64)).tolist()
+    [[0.6, 0.8]]
+    """
+    size = X.abs().amax(-1, keepdim=True)
+    X = X / torch.where(size > 0, size, 1.0)  # first, since squares of 1e200 are infinite
+    return X / X.norm(dim=-1, keepdim=True).clamp(min=1.0)  # the largest entry is 1 now, or 0
+
+
 def soft_labels(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, " d"]) -> Float64[Tensor, "*sets n"]:
     """y_i = σ(wᵀx_i), what the teacher tells the student."""
     return torch.sigmoid(X @ w)
@@ -61,7 +73,8 @@ def from_labels(X: Numbers, y: Numbers) -> Transfer:
     """The transfer set of points whose soft labels are known and whose teacher is not.
 
     The logits log(y_i/(1 − y_i)) are w*ᵀx_i. Of w* they tell its projection on the span of the points, the shortest
-    w with these logits, which is all that a student can learn. Labels that no linear teacher gives are refused.
+    w with these logits, which is all that a student can learn. Labels that no linear teacher gives are refused; they
+    may be as far off as single precision, or a number of decimal digits that is the same for all, makes them.
 
     >>> from_labels([[1.0, 0.0], [0.0, 2.0]], [0.5, torch.sigmoid(torch.tensor(1.0)).item()]).w_star.tolist()[1] > 0.49
     True
@@ -76,14 +89,27 @@ def from_labels(X: Numbers, y: Numbers) -> Transfer:
             f"{int(outside[0])}: soft labels are probabilities σ(wᵀx), neither 0 nor 1"
         )
     z = torch.logit(y)
-    w = torch.linalg.lstsq(X, z, driver="gelsd").solution
-    misfit = (X @ w - z).abs().max()
-    if misfit > LINEAR * z.abs().max().clamp(min=1):
+    rounded = _rounding(y) / (y * (1 - y))  # a label near 0 or 1 tells its logit less exactly
+    trust = (rounded.min() / rounded).clamp(min=1e-6)
+    largest = X.abs().max().clamp(min=torch.finfo(X.dtype).tiny)
+    w = torch.linalg.lstsq(trust[:, None] * (X / largest), trust * z, driver="gelsd").solution
+    misfit = ((X / largest) @ w - z).abs()
+    wrong = ~(misfit <= LINEAR * z.abs().max().clamp(min=1) + 4 * rounded)
+    if wrong.any():
         raise UserError(
-            f"no linear teacher gives these labels: the best one misses a logit by {float(misfit):.2g}. A teacher with "
-            "a bias needs a column of ones"
+            f"no linear teacher gives these labels: the best one misses a logit by {float(misfit[wrong].max()):.2g}. A "
+            "teacher with a bias needs a column of ones"
         )
-    return transfer(X, w)
+    return transfer(X, w / largest)
+
+
+def _rounding(y: Float64[Tensor, " n"]) -> Float64[Tensor, " n"]:
+    """By how much labels may be off: half a unit in the last of the digits that all of them are given with."""
+    for digits in DIGITS:
+        if torch.equal(y.round(decimals=digits), y):
+            return torch.full_like(y, 0.5 * 10.0**-digits)
+    single = torch.equal(y.float().double(), y)
+    return y * torch.finfo(torch.float32 if single else torch.float64).eps
 
 
 def numbers(given: Numbers, what: str) -> Float64[Tensor, "..."]:

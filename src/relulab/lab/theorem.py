@@ -120,6 +120,8 @@ class Theorem:
     """the check on a teacher, a student and points, where the theorem speaks of such; its keywords are settings"""
     of_table: Callable[..., Finding] | None = None
     """the check on labelled data, and perhaps a network trained on them and its start; its keywords are settings"""
+    of_transfer: Callable[..., Finding] | None = None
+    """the check on points and the weights of a linear teacher; its keywords are settings"""
     variants: tuple[str, ...] = ()
     """keywords that make a false variant of the statement, so are no settings"""
 
@@ -135,12 +137,14 @@ class Theorem:
     @property
     def on_files(self) -> Callable[..., Finding] | None:
         """The check on what a user has in files, if there is one."""
-        return self.of_networks or self.of_table
+        return self.of_networks or self.of_table or self.of_transfer
 
     @property
     def files(self) -> tuple[str, ...]:
         """What it needs then."""
-        return ("teacher", "student", "data") if self.of_networks else ("data",) if self.of_table else ()
+        if self.of_networks:
+            return ("teacher", "student", "data")
+        return ("data",) if self.of_table else ("data", "teacher") if self.of_transfer else ()
 
     @property
     def optional_files(self) -> tuple[str, ...]:

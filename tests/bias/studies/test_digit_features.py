@@ -2,7 +2,6 @@
 
 import json
 import os
-import struct
 
 import numpy as np
 import pytest
@@ -20,27 +19,6 @@ from relulab.nets.digit_net import digit_net, layer_features
 TINY = {"seeds": 2, "n_train": 20, "n_held_out": 5, "epochs": 2, "batch": 10}
 
 
-def idx(array: np.ndarray) -> bytes:
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Rings for zeros, strokes for ones, squares for twos, in the layout of torchvision."""
-    root, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
-    raw = root / "MNIST" / "raw"
-    raw.mkdir(parents=True)
-    rows, columns = np.mgrid[:28, :28] - 13.5
-    distance = np.hypot(rows, columns)
-    shapes = [abs(distance - 8) < 2, (abs(columns) < 2) & (abs(rows) < 10), abs(rows) + abs(columns) < 8]
-    for stem, n in (("train", 60), ("t10k", 36)):
-        labels = rng.permutation(np.arange(n) % 3).astype(np.uint8)
-        images = np.stack([np.roll(shapes[label] * 255, rng.integers(-2, 3, 2), (0, 1)) for label in labels])
-        (raw / f"{stem}-images-idx3-ubyte").write_bytes(idx(images.astype(np.uint8)))
-        (raw / f"{stem}-labels-idx1-ubyte").write_bytes(idx(labels))
-    return root
-
-
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
     """As a worker has it."""
@@ -51,8 +29,8 @@ def one_thread():
 
 
 @pytest.fixture
-def made_up(folder, monkeypatch):
-    monkeypatch.setenv("RELULAB_DATA", str(folder))
+def made_up(made_up_digits, monkeypatch):
+    monkeypatch.setenv("RELULAB_DATA", str(made_up_digits))
 
 
 def test_a_run_from_files_to_claims(made_up, tmp_path, monkeypatch):

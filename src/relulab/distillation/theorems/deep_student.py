@@ -125,6 +125,12 @@ def _case(n: int, *, norm: float = math.nan, flip: bool = False, unbalanced: boo
     return deep_student(X, w_star, epsilon=0.5, start=W, **options)
 
 
+def _of_transfer(
+    X: Numbers, w_star: Numbers, *, depth: int = 2, epsilon: float = 0.1, seed: int = 0, steps: int = 2000
+) -> Finding:
+    return deep_student(X, w_star, depth=depth, epsilon=epsilon, seed=seed, steps=steps)
+
+
 THEOREM = Theorem(
     id="T5.T2",
     title="A deep student ends near the teacher's projection on its points",
@@ -132,6 +138,7 @@ THEOREM = Theorem(
     "than zero, ends within ε of the teacher's projection ŵ on the span of the points, and at ŵ for n ≥ d.",
     source="T5 theorem 5.2, eqs. 5.11 to 5.15 and D.32",
     check=deep_student,
+    of_transfer=_of_transfer,
     variants=("share", "constant"),
     demonstrations=(
         Demonstration("4 points in R⁸, three layers", Verdict.HOLDS, lambda: _case(4)),

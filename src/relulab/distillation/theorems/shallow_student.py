@@ -51,6 +51,10 @@ def case(n: int, d: int, index: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.standard_normal((n, d)), w_star
 
 
+def _of_transfer(X: Numbers, w_star: Numbers, *, steps: int = 2000) -> Finding:
+    return shallow_student(X, w_star, steps=steps)
+
+
 THEOREM = Theorem(
     id="T5.T1",
     title="A shallow student learns the teacher's projection on its points",
@@ -58,6 +62,7 @@ THEOREM = Theorem(
     "teacher w* on the span of the points: at w* itself once n ≥ d.",
     source="T5 theorem 5.1, eqs. 5.5 and 5.6",
     check=shallow_student,
+    of_transfer=_of_transfer,
     variants=("whole_teacher",),
     demonstrations=(
         Demonstration("4 points in R⁸", Verdict.HOLDS, lambda: shallow_student(*case(4, 8, 14))),

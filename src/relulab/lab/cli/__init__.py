@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from relulab.errors import RunStopped, UserError
-from relulab.lab.cli import keep, look, max_margin, measure, prune, separability, strength, work
+from relulab.lab.cli import keep, look, max_margin, measure, prune, separability, strength, transfer_risk, work
 
 app = typer.Typer(
     name="relulab",
@@ -47,6 +47,7 @@ for verb in (
 measure.app.command()(strength.strength)
 measure.app.command()(separability.separability)
 measure.app.command("max-margin")(max_margin.max_margin)
+measure.app.command("transfer-risk")(transfer_risk.transfer_risk)
 app.add_typer(measure.app, name="measure")
 
 

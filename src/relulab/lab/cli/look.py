@@ -56,7 +56,7 @@ def show(
             "run": f"relulab check {thing.id}",
         }  # fmt: skip
         if thing.on_files:
-            words = "".join(f" --set {name}={_plain(value)}" for name, value in thing.defaults.items())
+            words = "".join(f" --set {k}={'…' if v is None else _plain(v)}" for k, v in thing.defaults.items())
             files = " ".join(f"--{name} {name.upper()}" for name in thing.files)
             more = "".join(f" [--{name} {name.upper()}]" for name in thing.optional_files)
             document["on files"] = f"relulab check {thing.id} {files}{more}{words}"

@@ -199,12 +199,15 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
         raise UserError(f"{theorem.id} needs {wants}")
     wrong = [name for name in given if name not in (*theorem.files, *theorem.optional_files)]
     wrong += ["label"] if label and not theorem.of_table else []
+    wrong += ["slope"] if slope is not None and theorem.of_transfer else []
     if wrong:
         perhaps = "".join(f", perhaps --{name}" for name in theorem.optional_files)
         raise UserError(f"{theorem.id} takes {wants}{perhaps}, not --{wrong[0]}")
     if words and "network" in given:
         raise UserError(f"--set {words[0]}: settings are those of a flow of our own, leave out --set or --network")
     settings = theorem.settings(assigned(words, "epsilon=0.05"))
+    if theorem.of_transfer:
+        return _check_transfer(theorem, given, settings)
     nets = {name: load(path, slope=slope) for name, path in given.items() if name != "data"}
     if theorem.of_table:
         from relulab.data.tables import read_table
@@ -215,6 +218,19 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
         nets = {}
     with working(f"checking {theorem.id} on {given['data'].name} …"):
         finding = check(*data, **nets, **settings)
+    return {"theorem": theorem.id, **{name: str(path) for name, path in given.items()}, **finding.to_dict()}
+
+
+def _check_transfer(theorem, given: dict[str, Path], settings: dict) -> dict:
+    """The theorem on points and the weights of a linear teacher."""
+    from relulab.data.linear_teacher import read_linear_teacher, with_ones
+    from relulab.data.tables import read_features
+    from relulab.lab.cli.tables import working
+
+    X, _ = read_features(given["data"])
+    w_star = read_linear_teacher(given["teacher"], X.shape[1])
+    with working(f"checking {theorem.id} on {given['data'].name} …"):
+        finding = theorem.of_transfer(with_ones(X, w_star), w_star, **settings)
     return {"theorem": theorem.id, **{name: str(path) for name, path in given.items()}, **finding.to_dict()}
 
 

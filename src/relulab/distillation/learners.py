@@ -1,0 +1,90 @@
+"""Learners of a linear teacher beside gradient descent: hard targets, and minimisers without its bias (T5 5.4)."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from relulab.distillation.nested import Nested, nested_students
+from relulab.distillation.transfer import Numbers, transfer
+from relulab.errors import UserError
+
+Learner = Callable[[Nested, Sequence[int], np.random.Generator], Tensor]
+"""From nested transfer sets and numbers n to the weights of the students of the first n points: sets, n, d."""
+
+
+def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
+    """The student that sees labels 0 and 1 only: the max-margin vector of the teacher's answers, without a bias.
+
+    To it the direction of gradient descent on the logistic loss tends. The shortest w with y_i wᵀx_i ≥ 1, where
+    y_i = ±1 is the teacher's answer; it lies in the span of the points, so it is sought in coordinates of that span.
+
+    >>> hard_target([[2.0, 0.0], [0.0, -4.0]], [1.0, 1.0]).tolist()
+    [0.5, 0.25]
+    """
+    from relulab.bias.max_margin import hard_margin
+
+    X, w_star = transfer(X, w_star)
+    y = torch.where(X @ w_star >= 0, 1.0, -1.0)
+    sets = (X * y[..., None]).reshape(-1, *X.shape[-2:])
+    return torch.stack([hard_margin(Z) for Z in sets]).reshape(*X.shape[:-2], X.shape[-1])
+
+
+def unbiased(
+    X: Numbers, w_star: Numbers, delta: float | Sequence[float], rng: np.random.Generator
+) -> Float64[Tensor, "k *sets d"]:
+    """Minimisers w_δ = ŵ + δ‖ŵ‖ q/‖q‖ of the distillation loss, one a δ, q Gaussian and orthogonal to the points.
+
+    One q serves all δ. All fit the soft labels exactly; with larger δ less of gradient descent's preference for the
+    span is left. Where the points span R^d there is one minimiser only, and w_δ = w*.
+
+    >>> w = unbiased([[1.0, 0.0, 0.0]], [2.0, 1.0, 1.0], [0.0, 3.0], np.random.default_rng(0))
+    >>> w[:, 0].tolist(), round(w[1, 1:].norm().item(), 12)
+    ([2.0, 2.0], 6.0)
+    """
+    deltas = np.atleast_1d(np.asarray(delta, dtype=float))
+    if deltas.ndim != 1 or not np.isfinite(deltas).all():
+        raise UserError(f"delta = {delta}: finite numbers were expected")
+    nested = nested_students(X, w_star)
+    g = torch.from_numpy(rng.standard_normal((*nested.Q.shape[:-2], 1, nested.Q.shape[-1])))
+    w, step = nested.students()[..., -1, :], complement(nested, [nested.Q.shape[-2]], g)[..., 0, :]
+    return torch.stack([w + float(one) * w.norm(dim=-1, keepdim=True) * step for one in deltas])
+
+
+def complement(nested: Nested, at: Sequence[int], g: Float64[Tensor, "*sets #k d"]) -> Float64[Tensor, "*sets k d"]:
+    """The direction of g within the complement of the first n points, for each n of ``at``; 0 where they span all.
+
+    g has one vector for all n, or one for each.
+    """
+    at = [n - 1 for n in at]
+    g = g.expand(*g.shape[:-2], len(at), g.shape[-1])
+    within = ((g @ nested.Q.mT)[..., None] * nested.Q[..., None, :, :]).cumsum(-2)  # sets k n d
+    q = g - torch.stack([within[..., j, n, :] for j, n in enumerate(at)], -2)
+    full = nested.new.cumsum(-1)[..., at] == g.shape[-1]
+    return torch.where(full[..., None], 0.0, q / q.norm(dim=-1, keepdim=True))
+
+
+def less_biased(delta: float) -> Learner:
+    """The learner w_δ, for students of growing sets: a new q for every one."""
+
+    def learn(nested: Nested, at: Sequence[int], rng: np.random.Generator) -> Tensor:
+        w = nested.students()[..., [n - 1 for n in at], :]
+        q = complement(nested, at, torch.from_numpy(rng.standard_normal(w.shape)))
+        return w + delta * w.norm(dim=-1, keepdim=True) * q
+
+    return learn
+
+
+def pushed(epsilon: float) -> Learner:
+    """Students off ŵ by ε‖ŵ‖, straight away from the teacher: as far as T5 theorem D.4 lets them be."""
+
+    def learn(nested: Nested, at: Sequence[int], rng: np.random.Generator) -> Tensor:
+        w = nested.students()[..., [n - 1 for n in at], :]
+        unit = nested.w_star / nested.w_star.norm()
+        away = w - (w @ unit)[..., None] * unit
+        size = away.norm(dim=-1, keepdim=True)
+        return w + epsilon * w.norm(dim=-1, keepdim=True) * away / torch.where(size > 0, size, 1.0)
+
+    return learn
