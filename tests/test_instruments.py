@@ -145,7 +145,8 @@ PERMUTED = {
     "limit_distance": [(-1,), (-1,), (-1,), (), (), ()], "band_counts": [(-1,)], "kappa": [(-1,)], "tau": [(-1,)],
     "recovered_at": [()], "focus": [(-1,)], "focus_shifts": [(-1,)],
     "sector_gain": [(-1,)], "sector": [(-2,)], "neuron_sectors": [(-1,), ()], "angle": [(-1,)],
-    "signed_angle": [(-1,)], "spherical_risk": [(-1,)], "distilled": [(), ()], "deep_limit": [()] * 4, "transfer_risk": [(-1,), (-1,), (-1,)],
+    "signed_angle": [(-1,)], "spherical_risk": [(-1,)], "distilled": [(), ()], "deep_limit": [()] * 4,
+    "transfer_risk": [(-1,), (-1,), (-1,)],
     "monotonicity": [()],
 }  # fmt: skip
 
