@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float64
 from torch import Tensor
@@ -59,12 +60,12 @@ def distillation_flow(
     w_0, matrices, depth = given_start(start, depth, X.shape[1])
     system = _system(Reduced.of(X, w_star, w_0), w_0, matrices, depth, by)
     found = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)
-    points, outside = system.points, torch.from_numpy(found.outside)
-    w = torch.from_numpy((points.c_hat + found.x) @ points.V) + outside
+    c, x, outside = (np.stack(parts) for parts in zip(*found.students, strict=True))
+    w, q = c @ system.points.V + outside, (outside**2).sum(-1)
     weights = tuple(system.weights(found.state)) if isinstance(system, FactorFlow) else ()
     return Path(
-        torch.from_numpy(found.t), w, points.loss(found.x), outside.square().sum(-1), found.distance, found.reached,
-        found.says, found.steps, weights,
+        torch.from_numpy(found.t), torch.from_numpy(w), system.points.loss(x), torch.from_numpy(q), found.distance,
+        found.reached, found.says, found.steps, weights,
     )  # fmt: skip
 
 

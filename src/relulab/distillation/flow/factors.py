@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from relulab.distillation.flow.product import Square, Vector
-from relulab.distillation.flow.reduced import Coordinates, Reduced
+from relulab.distillation.flow.product import Square, Student, Vector
+from relulab.distillation.flow.reduced import Reduced
 from relulab.distillation.start import Factors, product
 
 
@@ -39,7 +39,7 @@ class FactorFlow:
 
     def jacobian(self, s: float, y: Vector) -> Square:
         """−(MᵀHM + Σ_k g_k ∇²c_k): M the derivatives of c by all weights, c their product."""
-        x = self.read(y)[0]
+        x = self.read(y).x
         H, g = (torch.from_numpy(f(x)) for f in (self.points.hessian, self.points.gradient))
 
         def c(flat: Tensor) -> Tensor:
@@ -47,12 +47,12 @@ class FactorFlow:
 
         flat = torch.from_numpy(y)
         M = torch.func.jacrev(c)(flat)
-        return -(M.mT @ H @ M + torch.func.hessian(lambda flat: g @ c(flat))(flat)).numpy()
+        return -(M.mT @ H @ M + torch.func.jacrev(torch.func.grad(lambda flat: g @ c(flat)))(flat)).numpy()
 
-    def read(self, y: Vector) -> tuple[Coordinates, Float64[np.ndarray, " d"]]:
+    def read(self, y: Vector) -> Student:
         W = self.matrices(y)
-        outside = product([self.fixed, *W[1:]])
-        return product(W).numpy() - self.points.c_hat, outside.numpy()
+        c, outside = product(W).numpy(), product([self.fixed, *W[1:]]).numpy()
+        return Student(c, c - self.points.c_hat, outside)
 
     def clock(self, y: Vector) -> float:
         return 1.0

@@ -1,6 +1,5 @@
 """Follows a stiff flow with an implicit method until Newton's step is short, and looks at it on the way."""
 
-import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,9 +9,9 @@ from jaxtyping import Float64
 from scipy.integrate import DenseOutput, Radau
 from scipy.optimize import brentq
 
-from relulab.distillation.flow.product import System
+from relulab.distillation.flow.product import Student, System
 
-RELATIVE = 1e-8  # error of a step, as a share of what a coordinate is or of its scale
+RELATIVE = 1e-7  # error of a step, as a share of what a coordinate is or of its scale
 LONGEST = 1e30  # in units of the flow's own first time: an implicit step grows tenfold, so this is soon reached
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 VANISHED = 1e-250  # a length from which no deep student returns
@@ -42,19 +41,18 @@ class Phase:
         self.s.append(s)
         self.t.append(self.time(s))
 
-    def look(self, s: float) -> tuple[float, Float64[np.ndarray, " r"], Float64[np.ndarray, " d"]]:
-        return (self.time(s) if s > 0 else self.t[0], *self.system.read(self.state(s)))
+    def look(self, s: float) -> tuple[float, Student]:
+        return self.time(s) if s > 0 else self.t[0], self.system.read(self.state(s))
 
     def _piece(self, s: float) -> int:
         return min(max(bisect_left(self.s, s) - 1, 0), len(self.pieces) - 1)
 
 
 class Followed(NamedTuple):
-    """Times t, x = c − ĉ and the part of w outside the span at the looks; the last state; and how it ended."""
+    """Times and students at the looks; the last state; and how it ended."""
 
     t: Float64[np.ndarray, " looks"]
-    x: Float64[np.ndarray, "looks r"]
-    outside: Float64[np.ndarray, "looks d"]
+    students: list[Student]
     state: Float64[np.ndarray, " k"]
     distance: float
     reached: bool
@@ -65,7 +63,7 @@ class Followed(NamedTuple):
 def follow(system: System, *, tolerance: float, until: float, steps: int, looks: int) -> Followed:
     """Radau's method of order 5, which stiffness does not hold back, with looks at logarithmically spaced s."""
     phases, says, taken, t = [], None, 0, 0.0
-    small = tolerance * _length(system, system.y0)
+    small = tolerance * system.read(system.y0).length
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial steps may go anywhere
         while system and not says:
             phases.append(Phase(system, [0.0], [t], []))
@@ -74,8 +72,9 @@ def follow(system: System, *, tolerance: float, until: float, steps: int, looks:
     last = phases[-1]
     end = _end(last, until)
     state = last.state(end)
-    distance = last.system.points.newton(last.system.read(state)[0])
-    reached = distance <= max(small, tolerance * _length(last.system, state))
+    student = last.system.read(state)
+    distance = last.system.points.newton(student.x)
+    reached = distance <= max(small, tolerance * student.length)
     return Followed(*_looks(phases, end, looks), state, distance, reached, says, taken)
 
 
@@ -87,12 +86,12 @@ def _run(phase: Phase, tolerance: float, small: float, until: float, steps: int)
         jac=system.jacobian, first_step=1e-6 * system.first,
     )  # fmt: skip
     while True:
-        w = _length(system, solver.y)
-        if system.points.newton(system.read(solver.y)[0]) <= max(small, tolerance * w):
+        student = system.read(solver.y)
+        if system.points.newton(student.x) <= max(small, tolerance * student.length):
             return "the minimum is reached", None
         if phase.pieces and (then := system.then(solver.t, solver.y)):
             return None, then
-        if phase.pieces and w < VANISHED:
+        if phase.pieces and student.length < VANISHED:
             return "the student has come to w = 0, where a deep one stays; 5.12 would keep it from that", None
         if phase.t[-1] >= until:
             return f"time {until:g} is over before the minimum is reached", None
@@ -113,7 +112,7 @@ def _end(last: Phase, until: float) -> float:
     return brentq(lambda s: last.look(s)[0] - until, last.s[-2], last.s[-1], xtol=1e-300)
 
 
-def _looks(phases: list[Phase], end: float, looks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _looks(phases: list[Phase], end: float, looks: int) -> tuple[np.ndarray, list[Student]]:
     starts = np.cumsum([0.0, *(p.s[-1] for p in phases[:-1])])
     whole = starts[-1] + end
     if not whole:
@@ -123,10 +122,4 @@ def _looks(phases: list[Phase], end: float, looks: int) -> tuple[np.ndarray, np.
         which = np.searchsorted(starts, at[:-1], side="right") - 1
         rows = [phases[k].look(min(s - starts[k], phases[k].s[-1])) for k, s in zip(which, at[:-1], strict=True)]
         rows.append(phases[-1].look(end))  # exactly: the sum of times has rounded it
-    t, x, outside = zip(*rows, strict=True)
-    return np.array(t), np.array(x), np.array(outside)
-
-
-def _length(system: System, y: np.ndarray) -> float:
-    x, outside = system.read(y)
-    return math.hypot(np.linalg.norm(system.points.c_hat + x), np.linalg.norm(outside))
+    return np.array([t for t, _ in rows]), [student for _, student in rows]

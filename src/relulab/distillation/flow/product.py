@@ -10,7 +10,8 @@ direction v = w/N, none of which is ever small or large:
     (log N)' = −L vᵀ∇ℓ₁(Nv),   v' = −(I − vvᵀ) ∇ℓ₁(Nv).
 """
 
-from typing import Protocol, runtime_checkable
+import math
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float64
@@ -20,6 +21,18 @@ from relulab.distillation.flow.reduced import Coordinates, Reduced
 Vector = Float64[np.ndarray, " k"]
 Square = Float64[np.ndarray, "k k"]
 GROWN = 0.1  # of ‖ŵ‖: a student of that length has escaped from zero
+
+
+class Student(NamedTuple):
+    """c and x = c − ĉ, one of them tiny at the start and the other at the end, and the part of w outside the span."""
+
+    c: Coordinates
+    x: Coordinates
+    outside: Float64[np.ndarray, " d"]
+
+    @property
+    def length(self) -> float:
+        return math.hypot(np.linalg.norm(self.c), np.linalg.norm(self.outside))
 
 
 @runtime_checkable
@@ -35,8 +48,8 @@ class System(Protocol):
 
     def jacobian(self, s: float, y: Vector) -> Square: ...
 
-    def read(self, y: Vector) -> tuple[Coordinates, Float64[np.ndarray, " d"]]:
-        """x = c − ĉ, and the part of w outside the span."""
+    def read(self, y: Vector) -> Student:
+        """What the state stands for."""
         ...
 
     def clock(self, y: Vector) -> float:
@@ -62,8 +75,8 @@ class Shallow:
     def jacobian(self, s: float, y: Vector) -> Square:
         return -self.points.hessian(y)
 
-    def read(self, y: Vector) -> tuple[Coordinates, Float64[np.ndarray, " d"]]:
-        return y, self.a * self.points.e
+    def read(self, y: Vector) -> Student:
+        return Student(self.points.c_hat + y, y, self.a * self.points.e)
 
     def clock(self, y: Vector) -> float:
         return 1.0
@@ -80,6 +93,7 @@ class Deep:
         self.N0 = np.linalg.norm(np.append(points.c_hat + x, a))
         self.y0 = np.append(x, a)
         self.scale = np.full(len(x) + 1, max(self.N0, np.linalg.norm(x)))
+        self.scale[-1] = abs(a) or 1.0
         self.first = _first(1 / depth, points.gradient(x))
 
     def rhs(self, s: float, y: Vector) -> Vector:
@@ -94,8 +108,8 @@ class Deep:
         slope = (g + H @ w - along * v) / N  # of wᵀg/N by w
         return -np.outer(g, v) - N * H - (L - 1) * (np.outer(w, slope) + along * np.eye(k))
 
-    def read(self, y: Vector) -> tuple[Coordinates, Float64[np.ndarray, " d"]]:
-        return y[:-1], y[-1] * self.points.e
+    def read(self, y: Vector) -> Student:
+        return Student(self.points.c_hat + y[:-1], y[:-1], y[-1] * self.points.e)
 
     def clock(self, y: Vector) -> float:
         return float(self._parts(y)[1] ** (2 / self.L - 1))
@@ -120,6 +134,8 @@ class Escape:
         self.N0 = np.linalg.norm(w)
         self.y0 = np.append(w / self.N0, 0.0)
         self.scale = np.ones(len(self.y0))
+        # while N grows to ‖ŵ‖ the last of v falls as N^{−1/L} (D.32); all of its digits are wanted
+        self.scale[-2] = abs(a) / self.N0 * min(1.0, (self.N0 / np.linalg.norm(points.c_hat)) ** (1 / depth)) or 1.0
         self.first = _first(1 / depth, points.gradient(c - points.c_hat))
 
     def rhs(self, s: float, y: Vector) -> Vector:
@@ -140,9 +156,9 @@ class Escape:
         J[k, :k], J[k, k] = -L * slope, -L * (v @ Hw)
         return J
 
-    def read(self, y: Vector) -> tuple[Coordinates, Float64[np.ndarray, " d"]]:
+    def read(self, y: Vector) -> Student:
         w = self.N0 * np.exp(y[-1]) * y[:-1]
-        return w[:-1] - self.points.c_hat, w[-1] * self.points.e
+        return Student(w[:-1], w[:-1] - self.points.c_hat, w[-1] * self.points.e)
 
     def clock(self, y: Vector) -> float:
         return float((self.N0 * np.exp(y[-1])) ** (2 / self.L - 1))

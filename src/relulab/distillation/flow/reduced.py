@@ -41,7 +41,9 @@ class Reduced:
         order = curvature(z).argsort(descending=True)
         turn, sorted_points = torch.linalg.qr(Z[order].mT)  # Z = sorted pointsᵀ turnᵀ, with exact zeros
         V, Z, outside = turn.mT @ V, sorted_points.mT[order.argsort()].contiguous(), w_0 - projected(X, w_0)
-        e = outside / outside.norm() if outside.norm() > 0 else outside
+        # of a start in the span rounding is left, which is no direction outside
+        real = outside.norm() > 8 * len(w_0) * torch.finfo(w_0.dtype).eps * w_0.norm()
+        e = outside / outside.norm() if real else torch.zeros_like(outside)
         return cls(Z.numpy(), V.numpy(), (V @ w_star).numpy(), z, e.numpy())
 
     def coordinates(self, w: Float64[Tensor, " d"]) -> tuple[Coordinates, float]:
