@@ -48,12 +48,12 @@ def test_small_steps_are_the_flow():
     assert first < 0.02 and 1.8 < first / second < 2.2  # Euler's method is of order one
 
 
-@pytest.mark.parametrize("depth", [1, 2, 4])
+@pytest.mark.parametrize("depth", [1, 3])
 def test_the_default_step_descends_and_a_long_one_is_refused(depth):
     X, w_star = case(12, 4)
     start = balanced_start(X, w_star, np.random.default_rng(9), depth=depth, norm=0.1)
-    path = distillation_descent(X, w_star, start, steps=2000)
-    assert (path.loss.diff() <= 0).all() and path.loss[-1] < 1e-3 * path.loss[0]
+    path = distillation_descent(X, w_star, start, steps=800)
+    assert (path.loss.diff() <= 0).all() and path.loss[-1] < 1e-2 * path.loss[0]
     step = largest_step(X, w_star, start)
     with pytest.raises(UserError, match="does not settle"):
         distillation_descent(X, w_star, start, step=1000 * step, steps=500)
