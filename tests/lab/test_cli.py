@@ -100,7 +100,8 @@ def test_check_exits_1_when_a_demonstration_comes_out_otherwise(here, monkeypatc
     wrong = dataclasses.replace(theorem.demonstrations[0], expected=Verdict.REFUTED)
     demonstrations = (wrong, *theorem.demonstrations[1:])
     monkeypatch.setitem(theorems(), "SS.L1", dataclasses.replace(theorem, demonstrations=demonstrations))
-    assert here("check", "SS.L1")[0] == 1
+    code, out, _ = here("check", "SS.L1")
+    assert code == 1 and "HOLDS, but REFUTED was expected: depth 4" in out
 
 
 def test_list_env_and_show_print_one_document(here):
@@ -115,6 +116,44 @@ def test_list_env_and_show_print_one_document(here):
 def test_the_same_for_people(words, here):
     code, out, err = here(*words)
     assert code == 0 and len(out.splitlines()) > 4 and not err
+
+
+@pytest.mark.parametrize("word, kind, name", [
+    ("IB.T1", "theorem", "max-margin-neurons"),
+    ("max-MARGIN", "instrument", "max_margin"),
+    ("two-layer", "study", "two-layer-rays"),
+    ("spherical", "theorem", "spherical-push"),
+    ("bias", "study", "max-margin-limit"),
+])  # fmt: skip
+def test_list_shows_what_has_a_word(word, kind, name, here):
+    everything, found = (json.loads(here("list", *words, "--json")[1]) for words in ([], [word]))
+    assert (kind, name) in {(row["kind"], row["name"]) for row in found} and len(found) < len(everything)
+    plain = word.lower()
+    for row in everything:
+        told = " ".join([*row["ids"], row["name"], row["name"].replace("_", "-"), row["title"], row["kind"]])
+        assert (row in found) == (plain in f"{told} {row['subject']}".lower())
+    code, out, err = here("list", word)
+    assert code == 0 and not err and len(out.splitlines()) > len(found) and name in out
+
+
+def test_list_of_a_kind_and_of_a_word_that_nothing_has(here):
+    assert {row["kind"] for row in json.loads(here("list", "theorem", "--json")[1]) if row["ids"]} >= {"theorem"}
+    for more in ([], ["--json"]):
+        code, out, err = here("list", "zebra", *more)
+        assert code == 2 and not out and err.count("\n") == 1 and "nothing has 'zebra'" in err
+
+
+def test_a_check_uses_the_width_of_a_terminal_and_sets_in_what_goes_over_a_line(here, monkeypatch):
+    monkeypatch.setattr("relulab.lab.cli.tables.console._width", 80)
+    document = json.loads(here("check", "SS.L1", "--json")[1])
+    lines = here("check", "SS.L1")[1].splitlines()
+    words = " ".join(" ".join(lines).split())
+    for d in document["demonstrations"]:
+        assert f"{d['verdict']}, as expected: {d['name']}" in words
+        assert all(f"{c['says']}: " in words for part in ("conditions", "conclusion") for c in d[part])
+    assert max(len(line.rstrip()) for line in lines) in range(66, 81)
+    assert all(line.startswith(("  ✓ ", "  ✗ ", "    ")) for line in lines if line.startswith(" "))
+    assert any(line.startswith("    ") for line in lines)
 
 
 def test_reproduce_ends_with_a_report(tmp_path):
