@@ -86,3 +86,18 @@ def test_what_cannot_be_asked():
         neuron_sectors(W, torch.ones(5).double(), X, Y, positive=sigma)
     with pytest.raises(UserError, match="labels must be"):
         neuron_sectors(W, torch.ones(5).double(), X, 2 * Y)
+    with pytest.raises(UserError, match=r"shape \(5, 3\) and second-layer weights of shape \(4,\)"):
+        neuron_sectors(W, [1.0] * 4, X, Y)
+    with pytest.raises(UserError, match=r"sectors of shape \(1, 3\) for 4 points"):
+        neuron_sectors(W, [1.0] * 5, X, Y, positive=[[1, 1, 1]], negative=sigma)
+
+
+def test_arrays_and_lists_do_as_well_as_tensors():
+    rng = stream(2, Role.DEMONSTRATION, 9)
+    W, a = rng.standard_normal((50, 3)), rng.standard_normal(50)
+    closed = [sigma[None] for sigma in extremal_sectors(X, Y)]
+    expected = neuron_sectors(torch.from_numpy(W), torch.from_numpy(a), X, Y).code
+    assert torch.equal(neuron_sectors(W, a.tolist(), X.float(), Y.int().tolist()).code, expected)
+    strict = neuron_sectors(torch.from_numpy(W), torch.from_numpy(a), X, Y, positive=closed[0], negative=closed[1])
+    again = neuron_sectors(W, a, X.tolist(), Y, positive=closed[0].tolist(), negative=closed[1].numpy())
+    assert torch.equal(again.code, strict.code) and not torch.equal(strict.code, expected)

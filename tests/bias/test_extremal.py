@@ -247,3 +247,15 @@ def test_what_cannot_be_asked():
         extremal_directions(X, torch.tensor([-1, 1]), starts=0)
     with pytest.raises(UserError, match="finite"):
         extremal_directions(X / 0, torch.tensor([-1, 1]))
+
+
+def test_arrays_and_lists_do_as_well_as_tensors():
+    X, y = np.array([[2.0, 0.0, 1.0], [0.0, -4.0, 0.5], [1.0, 1.0, -3.0]]), np.array([1, -1, 1])
+    expected = extremal_directions(torch.from_numpy(X), torch.from_numpy(y), starts=32)
+    for given in ((X, y), (X.tolist(), y.tolist())):
+        assert all(map(torch.equal, extremal_directions(*given, starts=32), expected))
+    assert extremal_directions(X.astype(np.float32), y, starts=4).w.dtype == torch.float32
+    with pytest.raises(UserError, match="points must be numbers in rows"):
+        extremal_directions([[1.0, 2.0], [1.0]], y)
+    with pytest.raises(UserError, match="one label a row"):
+        extremal_directions(X, [1, -1])

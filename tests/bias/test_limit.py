@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from relulab.bias.limit import limit_distance, limit_function, live
+from relulab.errors import UserError
 
 torch.manual_seed(0)
 P, D = 9, 4
@@ -61,3 +62,22 @@ def test_the_function_of_the_limit_is_that_of_the_network():
 def test_live_neurons_are_active_somewhere():
     X = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert live(torch.tensor([[1.0, -1.0], [-1.0, -1.0], [-1.0, 0.0]]), X).tolist() == [True, False, False]
+
+
+def test_arrays_and_lists_do_as_well_as_tensors_and_the_wider_type_wins():
+    given = network(noise=0.3)
+    expected = limit_distance(*given)
+    for kind in (torch.Tensor.numpy, torch.Tensor.tolist):
+        assert all(map(torch.equal, limit_distance(*map(kind, given)), expected))
+    W, a, *w = given
+    mixed = limit_distance(W.float(), a, *w)
+    assert mixed.first.dtype == torch.float64 and limit_distance(*(t.float() for t in given)).u.dtype == torch.float32
+    torch.testing.assert_close(mixed.first, expected.first, rtol=1e-6, atol=1e-6)
+
+
+def test_shapes_that_do_not_fit_are_said():
+    W, a, w_plus, w_minus = network()
+    with pytest.raises(UserError, match=r"weights of shape \(9, 4\) and second-layer weights of shape \(8,\)"):
+        limit_distance(W, a[:8].tolist(), w_plus, w_minus)
+    with pytest.raises(UserError, match=r"shapes \(3,\) and \(4,\) for first-layer weights of \(9, 4\): both \(4,\)"):
+        limit_distance(W, a, w_plus[:3].tolist(), w_minus)

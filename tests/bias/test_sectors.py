@@ -93,3 +93,29 @@ def test_what_cannot_be_asked():
         extremal_sectors(X, torch.ones(3))
     with pytest.raises(UserError, match="tolerance -1"):
         sector(X, X, tolerance=-1.0)
+
+
+def test_arrays_and_lists_do_as_well_as_tensors_and_the_wider_type_wins():
+    W, X, y = random_set(3)
+    signs, gains, closed = sector(W, X), sector_gain(W, X, y), extremal_sectors(X, y)
+    for kind in (torch.Tensor.numpy, torch.Tensor.tolist):
+        assert torch.equal(sector(kind(W), kind(X)), signs)
+        assert torch.equal(sector_gain(kind(W), kind(X), kind(y)), gains)
+        assert torch.equal(sector_gain(W, kind(X), y.int().tolist()), gains)
+        assert torch.equal(extremal_sectors(kind(X), kind(y)).positive, closed.positive)
+    single = sector_gain(W.float(), X.float().numpy(), y)
+    assert single.dtype == torch.float32 and sector_gain(W.float(), X, y).dtype == torch.float64
+    torch.testing.assert_close(sector_gain(W.float(), X, y), gains, rtol=1e-6, atol=1e-6)
+    assert torch.equal(sector(W.float(), X), signs)
+
+
+@pytest.mark.parametrize(("W", "X", "says"), [
+    ([[1.0, 2.0]], [1.0, 2.0], "points of shape \\(2,\\)"),
+    (3.0 * torch.ones(()), [[1.0, 2.0]], "weights of shape \\(\\)"),
+    ([[1.0, 2.0, 3.0]], [[1.0, 2.0]], "3 inputs and the points 2 columns"),
+    ([[1.0], [1.0, 2.0]], [[1.0, 2.0]], "weights must be numbers in rows"),
+    ([[1.0, 2.0]], [["a", "b"]], "points must be numbers in rows"),
+])  # fmt: skip
+def test_shapes_that_do_not_fit_are_said(W, X, says):
+    with pytest.raises(UserError, match=says):
+        sector(W, X)

@@ -28,11 +28,11 @@ def here(tmp_path, monkeypatch, capsys):
 @pytest.fixture(scope="session")
 def small_runs(tmp_path_factory) -> Path:
     """A folder with a small run of each of three studies and a theorem's check; copy it before changing it."""
-    from relulab import find_study, find_theorem, run_study
+    from relulab import Local, find_study, find_theorem, run_study
 
     root = tmp_path_factory.mktemp("small-runs")
     for id in ("SS.F5", "SS.F7", "SS.F8"):
-        run_study(find_study(id).configured("smoke", {"steps": 10}), preset="smoke", runs=root)
+        run_study(find_study(id).configured("smoke", {"steps": 10}), preset="smoke", runs=root, engine=Local(1))
     theorem = find_theorem("SS.L1")
     about = {"title": theorem.title, "statement": theorem.statement, "source": theorem.source}
     (root / "checks").mkdir()
@@ -43,10 +43,10 @@ def small_runs(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def moving_runs(tmp_path_factory) -> Path:
     """A folder with a small run of a study that has an animation; copy it before changing it."""
-    from relulab import find_study, run_study
+    from relulab import Local, find_study, run_study
 
     root = tmp_path_factory.mktemp("moving-runs")
-    run_study(find_study("SS.F3").configured("smoke", {"steps": 10}), preset="smoke", runs=root)
+    run_study(find_study("SS.F3").configured("smoke", {"steps": 10}), preset="smoke", runs=root, engine=Local(1))
     return root
 
 

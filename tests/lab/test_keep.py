@@ -1,20 +1,21 @@
 """Keeping house: what runs there are, and removing them only when told."""
 
 import json
+import shutil
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from relulab import Local, run_study
 from relulab.lab.store import Run, runs_in, write_json
 
 
 @pytest.fixture
-def two(here) -> tuple[Run, Run]:
+def two(here, small_runs) -> tuple[Run, Run]:
     """A finished run, and one whose process vanished in the middle."""
-    done = Run(Path(run_study("SS.F8", preset="smoke", engine=Local(1))["run"]))
+    shutil.copytree(small_runs / "recovery-order", "runs/recovery-order")
+    done = Run(next(Path("runs/recovery-order").iterdir()))
     lost = Run(Path("runs/recovery/smoke-0123456789"))
     lost.path.mkdir(parents=True)
     (lost.path / "config.json").write_text("{}")

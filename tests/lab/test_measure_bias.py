@@ -81,7 +81,11 @@ def test_features_of_pictures(files, here):
     words = ("measure", "separability", "mixed.csv", "--network", "conv.pt2", "--json")
     document = json.loads(here(*words, "--shape", "1,2,2")[1])
     assert [row["columns"] for row in document["layers"]] == [4, 2]
-    one_line(here(*words), "shape (40, 4)")
+    one_line(here(*words), "rows of 4 numbers for a network that takes pictures of shape (1, 2, 2): add --shape 1,2,2")
+    np.savez("wide.npz", X=np.eye(9), y=np.arange(9) % 2)
+    words = ("measure", "separability", "wide.npz", "--network", "conv.pt2", "--json")
+    one_line(here(*words), "(1, 2, 2), 4 numbers: no --shape")
+    words = ("measure", "separability", "mixed.csv", "--network", "conv.pt2", "--json")
     for shape in ("1,3,3", "a", ""):
         one_line(here(*words, "--shape", shape), "rows of 4 numbers")
 
@@ -181,6 +185,9 @@ def test_other_mistakes_are_sentences(files, here):
     one_line(
         here("measure", "max-margin", "around.csv"), "no half space through the origin holds all 2 points of label +1"
     )
+    (files / "huge.csv").write_text("a,b,y\n1,2,1\n3e200,4e200,1\n-1,-1,0\n")
+    one_line(here("measure", "max-margin", "huge.csv"), "row 1 has norm 5e+200: norms from 1e-140 to 1e140")
+    one_line(here("measure", "separability", "huge.csv"), "entries up to 4e+200")
     one_line(here("measure", "max-margin", "mixed.csv", "--label", "knd"), "did you mean 'kind'?")
     one_line(here("measure", "max-margin", "spans.npz", "-o", "w.csv"), "w.csv: written is .npz")
     one_line(here("measure", "separability", "spans.npz", "--figure", "nowhere/x.png"), "no folder nowhere")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,17 +19,34 @@ from relulab.lab.store import Run, atomic, encode, read_dataset, write_bytes
 SMALL = {"seeds": 5, "steps": 20, "over": [1, 4]}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study():
     return find_study("SS.F7").configured("smoke", SMALL)
+
+
+@pytest.fixture(scope="module")
+def once(study, tmp_path_factory) -> Path:
+    """A folder with the finished run; ``finished`` gives copies of it."""
+    runs = tmp_path_factory.mktemp("once")
+    run_study(study, preset="smoke", runs=runs, engine=Local(1))
+    return runs
+
+
+@pytest.fixture
+def finished(study, once, tmp_path, monkeypatch) -> dict:
+    """The summary of a finished run in ``tmp_path``, which may be changed."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Local, "run", lambda *_: pytest.fail("it ran again"))
+        return run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
 
 
 def result(summary: dict) -> xr.Dataset:
     return read_dataset(Path(summary["run"]) / "result.nc")
 
 
-def test_one_process_pool_and_resumed_give_the_same_bits(study, tmp_path):
-    alone = run_study(study, preset="smoke", runs=tmp_path / "alone", engine=Local(1))
+def test_one_process_pool_and_resumed_give_the_same_bits(study, finished, tmp_path):
+    alone = finished
     pool = run_study(study, preset="smoke", runs=tmp_path / "pool", engine=Local(2))
 
     class Stop(Silent):
@@ -50,14 +68,13 @@ def test_one_process_pool_and_resumed_give_the_same_bits(study, tmp_path):
     assert alone["claims"] == pool["claims"] == resumed["claims"]
 
 
-def test_a_finished_run_answers_without_working(study, tmp_path, monkeypatch):
-    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
+def test_a_finished_run_answers_without_working(study, finished, tmp_path, monkeypatch):
     monkeypatch.setattr(Local, "run", lambda *_: pytest.fail("it ran again"))
-    assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1)) == first
+    assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1)) == finished
 
 
-def test_a_finished_run_can_be_redrawn_without_training(study, tmp_path, monkeypatch):
-    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
+def test_a_finished_run_can_be_redrawn_without_training(study, finished, tmp_path, monkeypatch):
+    first = finished
     monkeypatch.setattr(type(study), "measure", lambda *_: pytest.fail("it trained again"))
     path = Path(first["run"])
     (path / "claims.json").write_text("[]")
@@ -76,20 +93,20 @@ def one_bit_off(text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [cut, one_bit_off, lambda text: b"no netCDF"], ids=["cut", "bit", "other"])
-def test_a_damaged_unit_is_noticed_and_it_alone_is_made_again(study, tmp_path, damage):
-    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
+def test_a_damaged_unit_is_noticed_and_it_alone_is_made_again(study, finished, tmp_path, damage):
     run = Run.of(study, "smoke", tmp_path)
     hurt, *whole = study.units()
     run.unit(hurt).write_bytes(damage(run.unit(hurt).read_bytes()))
     when = [run.unit(unit).stat().st_mtime_ns for unit in whole]
     (run.path / "status.json").unlink()
     assert not run.has(hurt) and all(run.has(unit) for unit in whole)
-    assert result(run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))).equals(result(first))
+    before = result(finished)
+    assert result(run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))).equals(before)
     assert [run.unit(unit).stat().st_mtime_ns for unit in whole] == when
 
 
-def test_the_folder_tells_the_whole_story(study, tmp_path):
-    summary = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
+def test_the_folder_tells_the_whole_story(study, finished):
+    summary = finished
     path = Path(summary["run"])
     assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims"}
     assert set(summary["claims"][0]) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"}
@@ -121,8 +138,8 @@ def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["claims.json", "status.json", "figures.json", "result.nc", "figures/loss.svg"])
-def test_a_damaged_conclusion_is_made_again(study, tmp_path, name):
-    first = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
+def test_a_damaged_conclusion_is_made_again(study, finished, tmp_path, name):
+    first = finished
     before = (Path(first["run"]) / "result.nc").read_bytes()
     (Path(first["run"]) / name).unlink() if name.endswith("svg") else (Path(first["run"]) / name).write_text("{half")
     assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))["claims"] == first["claims"]

@@ -8,10 +8,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int, Int8
+from jaxtyping import Bool, Int, Int8, Num
 from torch import Tensor
 
-from relulab.bias.sectors import check_width, extremal_sectors, sector, signs
+from relulab.bias.sectors import check_units, check_width, extremal_sectors, sector, signs
+from relulab.data.numbers import Numbers, tensor, tensors
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
 
@@ -34,13 +35,13 @@ class NeuronSectors(NamedTuple):
 
 @instrument(source="IB lemma 1", ids=("IB.L1",))
 def neuron_sectors(
-    W: Float[Tensor, "*lane p d"],
-    a: Float[Tensor, "*lane p"],
-    X: Float[Tensor, "n d"],
-    y: Tensor,
+    W: Num[Tensor, "*lane p d"] | Numbers,
+    a: Num[Tensor, "*lane p"] | Numbers,
+    X: Num[Tensor, "n d"] | Numbers,
+    y: Numbers,
     *,
-    positive: Int8[Tensor, "k n"] | None = None,
-    negative: Int8[Tensor, "l n"] | None = None,
+    positive: Num[Tensor, "k n"] | Numbers | None = None,
+    negative: Num[Tensor, "l n"] | Numbers | None = None,
     tolerance: float | None = None,
 ) -> NeuronSectors:
     """Which units (rows of W, second-layer weights a) are off, in σ₊ with a > 0, in σ₋ with a < 0, or undecided.
@@ -60,8 +61,10 @@ def neuron_sectors(
     >>> [Place(code).name for code in found.code.tolist()], found.counts.tolist()
     (['POSITIVE', 'UNDECIDED', 'OFF', 'UNDECIDED'], [1, 1, 0, 2])
     """
+    W, a, X = tensors(W=W, a=a, points=X)
     y = signs(X, y)
     check_width(W, X)
+    check_units(W, a)
     if (positive is None) != (negative is None):
         raise UserError("sectors of one sign were given: give both, positive and negative, or none")
     at, near = sector(W, X), sector(W, X, tolerance=tolerance)
@@ -69,12 +72,19 @@ def neuron_sectors(
         # −1 may stand for 0, as the docstring says
         inside = [_inside(at, near <= 0, sigma[None]) for sigma in extremal_sectors(X, y)]
     else:
-        inside = [_inside(at, near == 0, sigma) for sigma in (positive, negative)]
+        inside = [_inside(at, near == 0, sigma) for sigma in (_given(positive, X), _given(negative, X))]
     code = torch.full(a.shape, int(Place.UNDECIDED))
     code[inside[0] & (a > 0)] = int(Place.POSITIVE)
     code[inside[1] & (a < 0)] = int(Place.NEGATIVE)
     code[(at <= 0).all(-1)] = int(Place.OFF)
     return NeuronSectors(code, torch.nn.functional.one_hot(code, len(Place)).sum(-2))
+
+
+def _given(sectors: Numbers, X: Tensor) -> Int8[Tensor, "k n"]:
+    sigma = tensor("sectors", sectors)
+    if sigma.dim() != 2 or sigma.shape[1] != len(X):
+        raise UserError(f"sectors of shape {tuple(sigma.shape)} for {len(X)} points: a sector a row, a sign a point")
+    return sigma.to(torch.int8)
 
 
 def _inside(

@@ -20,12 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float64, Int8, Int64
+from jaxtyping import Bool, Float, Float64, Int8, Int64, Num
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from relulab.bias.sectors import sector, signs
 from relulab.bias.strict_maxima import TOLERANCE, Maximum, candidates, judged, sliding
+from relulab.data.numbers import Numbers, tensors
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
 from relulab.seeds import Role, stream
@@ -60,8 +61,8 @@ class Extremal(NamedTuple):
 
 @instrument(source="IB definition 2", ids=("IB.G",))
 def extremal_directions(
-    X: Float[Tensor, "n d"],
-    y: Tensor,
+    X: Num[Tensor, "n d"] | Numbers,
+    y: Numbers,
     *,
     starts: int = 512,
     rounds: int = 150,
@@ -78,6 +79,7 @@ def extremal_directions(
     >>> found.w.abs().tolist(), found.G.tolist(), found.sigma.tolist(), found.lost.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [1.0, -2.0], [[1, 0], [0, 1]], [0, 0])
     """
+    (X,) = tensors(points=X)
     y = signs(X, y)
     d = X.shape[1]
     if d < 2 or starts < 1 or not X.isfinite().all():

@@ -3,9 +3,12 @@ r"""How far a two-layer network is from the limit of IB theorem 1, two groups of
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Num
 from torch import Tensor
 
+from relulab.bias.sectors import check_units
+from relulab.data.numbers import Numbers, tensors
+from relulab.errors import UserError
 from relulab.lab.instrument import instrument
 
 
@@ -26,10 +29,10 @@ class Limit(NamedTuple):
 
 @instrument(source="IB theorem 1, eqs. 8 and 9", ids=("IB.T1",))
 def limit_distance(
-    W: Float[Tensor, "*lane p d"],
-    a: Float[Tensor, "*lane p"],
-    w_plus: Float[Tensor, "*lane d"],
-    w_minus: Float[Tensor, "*lane d"],
+    W: Num[Tensor, "*lane p d"] | Numbers,
+    a: Num[Tensor, "*lane p"] | Numbers,
+    w_plus: Num[Tensor, "*lane d"] | Numbers,
+    w_minus: Num[Tensor, "*lane d"] | Numbers,
 ) -> Limit:
     r"""Distances of W/‖W‖ from u w₊ᵀ + z w₋ᵀ and of a/‖a‖ from u‖w₊‖ − z‖w₋‖, with the best u, z ≥ 0.
 
@@ -41,6 +44,12 @@ def limit_distance(
     >>> found.cosine.tolist(), found.u.tolist(), float(found.first), float(found.second)
     ([1.0, 1.0], [0.30000001192092896, 0.0], 0.0, 0.0)
     """
+    W, a, w_plus, w_minus = tensors(W=W, a=a, w_plus=w_plus, w_minus=w_minus)
+    check_units(W, a)
+    lanes, d = W.shape[:-2], W.shape[-1:]
+    if not w_plus.shape == w_minus.shape in (lanes + d, d):
+        shapes = f"{tuple(w_plus.shape)} and {tuple(w_minus.shape)}"
+        raise UserError(f"w₊ and w₋ of shapes {shapes} for first-layer weights of {tuple(W.shape)}: both {tuple(d)}")
     W, a = W / W.flatten(-2).norm(dim=-1)[..., None, None], a / a.norm(dim=-1, keepdim=True)
     lengths = torch.stack([w_plus.norm(dim=-1), w_minus.norm(dim=-1)], -1)[..., None, :]  # *lane 1 2
     along = W @ torch.stack([w_plus, w_minus], -1) / lengths  # *lane p 2: w_jᵀw±/‖w±‖

@@ -123,7 +123,9 @@ def _side(data: Labelled, label: int) -> Side:
 
 
 def _norms(x: Float64[np.ndarray, "k d"], rows: Int64[Tensor, " k"], label: int) -> Float64[np.ndarray, " k"]:
-    norms = np.linalg.norm(x, axis=1)
+    power = np.frexp(np.abs(x).max(axis=1))[1]  # of 2: dividing by it rounds nothing and keeps squares in the range
+    with np.errstate(over="ignore"):  # infinite norms are refused below
+        norms = np.ldexp(np.linalg.norm(np.ldexp(x, -power[:, None]), axis=1), power)
     outside = np.flatnonzero((norms < 1e-140) | (norms > 1e140))  # where squares of w or of points leave the range
     if not len(outside):
         return norms

@@ -8,9 +8,10 @@ climbed (second-layer weight a > 0) or descended (a < 0) the function G of eq. 1
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int8
+from jaxtyping import Float, Int8, Num
 from torch import Tensor
 
+from relulab.data.numbers import Numbers, tensor, tensors
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
 
@@ -23,7 +24,9 @@ class Sectors(NamedTuple):
 
 
 @instrument(source="IB eq. 12", ids=("IB.G",))
-def sector_gain(W: Float[Tensor, "*lane d"], X: Float[Tensor, "n d"], y: Tensor) -> Float[Tensor, "*lane"]:
+def sector_gain(
+    W: Num[Tensor, "*lane d"] | Numbers, X: Num[Tensor, "n d"] | Numbers, y: Numbers
+) -> Float[Tensor, "*lane"]:
     r"""The gain G(w) = ½ Σ_i y_i ρ(wᵀx_i)/‖w‖ of every row w of W, which a small unit climbs or descends.
 
     Eq. 12 with the cross-entropy ℓ_i(u) = log(1 + exp(−y_i u)), whose slope at 0 is ℓ'_i(0) = −y_i/2. Rows are
@@ -33,6 +36,7 @@ def sector_gain(W: Float[Tensor, "*lane d"], X: Float[Tensor, "n d"], y: Tensor)
     >>> sector_gain(torch.tensor([[3.0, 0.0], [0.0, -1.0], [-1.0, 1.0]]), X, torch.tensor([1.0, -1.0])).tolist()
     [1.0, -2.0, 0.0]
     """
+    W, X = tensors(weights=W, points=X)
     y = signs(X, y)
     check_width(W, X)
     size = _norms(W)
@@ -46,7 +50,7 @@ G = sector_gain  # the paper's letter
 
 @instrument(source="IB definition 1, eq. 11", ids=("IB.G",))
 def sector(
-    W: Float[Tensor, "*lane d"], X: Float[Tensor, "n d"], *, tolerance: float | None = None
+    W: Num[Tensor, "*lane d"] | Numbers, X: Num[Tensor, "n d"] | Numbers, *, tolerance: float | None = None
 ) -> Int8[Tensor, "*lane n"]:
     """The sign sequence σ_i = sign wᵀx_i of every row w of W: −1, 0 or 1.
 
@@ -56,6 +60,7 @@ def sector(
     >>> sector(torch.tensor([[3.0, 0.0], [0.0, -1.0]]), torch.tensor([[2.0, 0.0], [1.0, -4.0]])).tolist()
     [[1, 1], [0, 1]]
     """
+    W, X = tensors(weights=W, points=X)
     check_width(W, X)
     products, allowed = W @ X.T, rounding(X, tolerance) * _norms(W) * _norms(X).T
     # Products so small that they underflow to 0 do so on both sides, hence ≤.
@@ -63,7 +68,7 @@ def sector(
 
 
 @instrument(source="IB lemma 2, eqs. 13 and 14", ids=("IB.G", "IB.L2"))
-def extremal_sectors(X: Float[Tensor, "n d"], y: Tensor, *, tolerance: float | None = None) -> Sectors:
+def extremal_sectors(X: Num[Tensor, "n d"] | Numbers, y: Numbers, *, tolerance: float | None = None) -> Sectors:
     """The closed form of the positive and the negative extremal sector, σ₊ and σ₋.
 
     A point of the sector's own class has σ = 1. A point x_j of the other class has σ = −1 if x_jᵀx_i < 0 for some x_i
@@ -76,6 +81,7 @@ def extremal_sectors(X: Float[Tensor, "n d"], y: Tensor, *, tolerance: float | N
     >>> [sigma.tolist() for sigma in extremal_sectors(X, torch.tensor([1, 1, -1, -1]))]
     [[1, 1, 0, -1], [-1, -1, 1, 1]]
     """
+    (X,) = tensors(points=X)
     y = signs(X, y)
     against = (sector(X, X, tolerance=tolerance) < 0).to(X.dtype)
     found = []
@@ -85,8 +91,9 @@ def extremal_sectors(X: Float[Tensor, "n d"], y: Tensor, *, tolerance: float | N
     return Sectors(*found)
 
 
-def signs(X: Float[Tensor, "n d"], y: Tensor) -> Float[Tensor, " n"]:
+def signs(X: Float[Tensor, "*any"], y: Numbers) -> Float[Tensor, " n"]:
     """Labels in the dtype of the points, after a look that each point has one and that it is −1 or 1."""
+    y = tensor("labels", y)
     if X.dim() != 2 or y.shape != X.shape[:1]:
         raise UserError(f"points of shape {tuple(X.shape)} with labels of shape {tuple(y.shape)}: one label a row")
     y = y.to(X.dtype)
@@ -96,8 +103,18 @@ def signs(X: Float[Tensor, "n d"], y: Tensor) -> Float[Tensor, " n"]:
 
 
 def check_width(W: Tensor, X: Tensor) -> None:
+    if X.dim() != 2 or not W.dim():
+        raise UserError(f"points of shape {tuple(X.shape)} and weights of shape {tuple(W.shape)}: both have rows")
     if W.shape[-1:] != X.shape[1:]:
         raise UserError(f"weights have {W.shape[-1]} inputs and the points {X.shape[1]} columns: equal numbers needed")
+
+
+def check_units(W: Tensor, a: Tensor) -> None:
+    if W.dim() < 2 or a.shape != W.shape[:-1]:
+        raise UserError(
+            f"first-layer weights of shape {tuple(W.shape)} and second-layer weights of shape {tuple(a.shape)}: a unit "
+            "is a row of the first and a number of the second"
+        )
 
 
 def rounding(X: Float[Tensor, "n d"], tolerance: float | None = None) -> float:

@@ -1,6 +1,5 @@
 """Points of two classes: what a binary data set must be before anything is measured on it."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +7,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.data.numbers import Numbers, tensor
 from relulab.errors import UserError
 
 
@@ -23,7 +23,7 @@ class Labelled(NamedTuple):
         return self.X[self.y == label]
 
 
-def labelled(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence, *, strict: bool = True) -> Labelled:
+def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
     """A data set of two classes, checked: finite, at least two columns, two labels, no point with both of them.
 
     Labels may be any two values; the one that sorts last (1 of 0 and 1, True, "yes" of "no" and "yes") becomes +1.
@@ -32,10 +32,7 @@ def labelled(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequenc
     >>> labelled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
     """
-    try:  # NumPy does not round a list to single precision; torch warns of arrays that may not be written
-        X = torch.as_tensor(X if isinstance(X, Tensor) else np.require(X, requirements="W")).detach().double()
-    except (TypeError, ValueError) as error:
-        raise UserError(f"points must be rows of numbers, all of one length: {error}") from None
+    X = tensor("points", X).detach().double()
     if X.dim() != 2 or len(X) != len(y):
         raise UserError(f"points of shape {tuple(X.shape)} with {len(y)} labels: one row and one label a point")
     if not len(X):

@@ -78,15 +78,38 @@ def _find(wanted: str, names: dict, kind: str, shown: list[str]):
 def listing() -> list[dict]:
     """The rows that ``relulab list --json`` prints."""
     rows = [
-        {"kind": "study", "name": s.name, "ids": list(s.ids), "title": s.title, "presets": [*s.presets, "paper"]}
+        {"kind": "study", "name": s.name, "ids": list(s.ids), "title": s.title, "presets": [*s.presets, "paper"],
+         "subject": _subject(s)}
         for s in studies().values()
-    ]
+    ]  # fmt: skip
     rows += [
-        {"kind": "theorem", "name": t.name, "ids": [t.id, *t.ids], "title": t.title, "presets": []}
+        {"kind": "theorem", "name": t.name, "ids": [t.id, *t.ids], "title": t.title, "presets": [],
+         "subject": _subject(t.check)}
         for t in theorems().values()
-    ]
+    ]  # fmt: skip
     rows += [
-        {"kind": "instrument", "name": i.name, "ids": list(i.ids), "title": i.title, "presets": []}
+        {"kind": "instrument", "name": i.name, "ids": list(i.ids), "title": i.title, "presets": [],
+         "subject": _subject(i.function)}
         for i in instruments().values()
-    ]
+    ]  # fmt: skip
     return rows
+
+
+def _subject(thing) -> str:
+    """The package that it lives in."""
+    return thing.__module__.split(".")[1]
+
+
+def matching(rows: list[dict], word: str) -> list[dict]:
+    """The rows of a listing that have a word, in any case, in an id, the name, the title, the kind or the subject."""
+    wanted = word.lower()
+
+    def has(row: dict) -> bool:
+        name = row["name"]
+        told = (*row["ids"], name, name.replace("_", "-"), row["title"], row["kind"], row["subject"])
+        return any(wanted in text.lower() for text in told)
+
+    found = [row for row in rows if has(row)]
+    if not found:
+        raise UserError(f"nothing has {word!r} in an id, name, title, kind or subject: relulab list shows all there is")
+    return found

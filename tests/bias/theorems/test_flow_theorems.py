@@ -1,5 +1,6 @@
 """Theorems of IB on gradient flow: demonstrations, users' networks, and what must not pass."""
 
+import copy
 import math
 
 import pytest
@@ -57,11 +58,17 @@ def test_a_network_that_turned_off_says_nothing(theorem):
     assert theorem(Labelled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
 
 
-@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
-def test_late_in_training_a_neuron_elsewhere_refutes(theorem):
-    data = spanning()
-    net, start = (balanced((4, 10, 1), [0]) for _ in range(2))
+@pytest.fixture(scope="module")
+def late() -> MLP:
+    """The network of ``trained`` much later; copy it before changing it."""
+    data, net = spanning(), balanced((4, 10, 1), [0])
     gradient_flow(net, data.X, data.y, until=1500, step=0.8)
+    return net
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_late_in_training_a_neuron_elsewhere_refutes(theorem, late):
+    data, net, start = spanning(), copy.deepcopy(late), balanced((4, 10, 1), [0])
     assert theorem(data, net, start).verdict is Verdict.HOLDS
     w = net.W[0].data[0]
     for j in range(10):  # every neuron turned, none longer
@@ -136,8 +143,8 @@ def test_weights_that_diverged_are_said(trained):
 def test_dead_neurons_do_not_hide_a_broken_law():
     data, start = spanning(), balanced((4, 6, 1), [0], size=0.01)
     start.W[0].data[..., 3], start.W[1].data[0, 3] = 0.0, 0.0
-    assert balanced_neurons(data, start).verdict is Verdict.HOLDS
-    assert balanced_neurons(data, start, sums=True).verdict is Verdict.REFUTED
+    assert balanced_neurons(data, start, steps=40).verdict is Verdict.HOLDS
+    assert balanced_neurons(data, start, steps=40, sums=True).verdict is Verdict.REFUTED
 
 
 def test_a_start_far_from_zero_is_another_matter():
@@ -186,7 +193,7 @@ def test_a_neuron_that_left_would_be_seen(monkeypatch):
 
 def test_balance_is_kept_on_separable_data_to_second_order():
     data = OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20)
-    finding = balanced_neurons(data, width=10)
+    finding = balanced_neurons(data, width=10, steps=40)
     assert finding.verdict is Verdict.HOLDS
     assert finding.conclusion[0].measured < 0.3 * finding.conclusion[0].bound  # 1/16 of it, where order 1 gives 1/2
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,19 +11,47 @@ from relulab import Dask, Local, RunStopped, UserError, find_study, run_study
 from relulab.lab.runner import Silent
 
 distributed = pytest.importorskip("distributed")
+STUDY = ("smoke", {"seeds": 6, "steps": 300, "over": [1, 4]})
 
 
 @pytest.fixture
 def study():
-    return find_study("SS.F7").configured("smoke", {"seeds": 6, "steps": 300, "over": [1, 4]})
+    return find_study("SS.F7").configured(*STUDY)
+
+
+@contextmanager
+def started(workers: int):
+    with distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def lasting():
+    """Workers that load torch once for all tests."""
+    with started(2) as cluster:
+        yield cluster
 
 
 @pytest.fixture
-def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        yield cluster
+def cluster(lasting):
+    """With both workers up again, if the test before killed or restarted one."""
+    with distributed.Client(lasting.scheduler_address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=120)
+    return lasting
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory) -> dict:
+    """What comes out in this process."""
+    return run_study(find_study("SS.F7").configured(*STUDY), runs=tmp_path_factory.mktemp("local"), engine=Local(1))
+
+
+@pytest.fixture(autouse=True)
+def one_format(monkeypatch):
+    """Figures are not what is looked at."""
+    monkeypatch.setattr("relulab.lab.runner.FORMATS", ("svg",))
 
 
 def content(summary: dict) -> bytes:
@@ -42,21 +71,19 @@ class KillOne(Silent):
             os.kill(victim, signal.SIGKILL)
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(study, cluster, tmp_path):
-    local = run_study(study, runs=tmp_path / "local", engine=Local(1))
+def test_a_worker_killed_in_the_middle_changes_nothing(study, cluster, local, tmp_path):
     kill = KillOne(cluster)
     dask = run_study(study, runs=tmp_path / "dask", engine=Dask(cluster.scheduler_address), watcher=kill)
     assert kill.left == 0
     assert content(dask) == content(local) and dask["claims"] == local["claims"]
 
 
-def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, tmp_path):
-    local = run_study(study, runs=tmp_path / "local", engine=Local(1))
+def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, local, tmp_path):
     dask = run_study(study, runs=tmp_path / "dask", engine=Dask(workers=2))
     assert content(dask) == content(local)
 
 
-def test_a_worker_that_hangs_is_restarted(study, cluster, tmp_path):
+def test_a_worker_that_hangs_is_restarted(study, cluster, local, tmp_path):
     # Longer than a step and than a restart takes, but not for ever.
     class Freeze(Silent):
         frozen = False
@@ -68,17 +95,19 @@ def test_a_worker_that_hangs_is_restarted(study, cluster, tmp_path):
 
     freeze = Freeze()
     dask = run_study(study, runs=tmp_path / "dask", engine=Dask(cluster.scheduler_address, patience=15), watcher=freeze)
-    assert freeze.frozen and content(dask) == content(run_study(study, runs=tmp_path / "local", engine=Local(1)))
+    assert freeze.frozen and content(dask) == content(local)
 
 
-def test_a_scheduler_that_goes_away_stops_the_run(study, cluster, tmp_path):
-    class Close(Silent):
-        def moved(self, progress):
-            if progress["seed_steps"]:
-                cluster.close()
+def test_a_scheduler_that_goes_away_stops_the_run(study, tmp_path):
+    with started(1) as cluster:
 
-    with pytest.raises(RunStopped, match="same command continues"):
-        run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Close())
+        class Close(Silent):
+            def moved(self, progress):
+                if progress["seed_steps"]:
+                    cluster.close()
+
+        with pytest.raises(RunStopped, match="same command continues"):
+            run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Close())
 
 
 def test_an_error_of_a_unit_is_told(study, cluster, tmp_path):
@@ -110,10 +139,8 @@ def test_workers_with_other_software_are_refused(study, cluster, tmp_path, monke
 
 
 def test_a_scheduler_without_workers_is_told_and_waited_for(study, tmp_path):
-    from distributed import LocalCluster
-
     told = []
-    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+    with started(0) as cluster:
 
         class Told(Silent):
             def say(self, sentence):

@@ -13,9 +13,20 @@ from relulab.lab.runner import Silent
 from relulab.lab.store import Run, read_dataset
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study():
     return find_study("SS.F7").configured("smoke", {"seeds": 5, "steps": 20, "over": [1, 4]})
+
+
+@pytest.fixture(scope="module")
+def undisturbed(study, tmp_path_factory) -> dict:
+    return run_study(study, runs=tmp_path_factory.mktemp("undisturbed"), engine=Local(1))
+
+
+@pytest.fixture(autouse=True)
+def one_format(monkeypatch):
+    """Figures are not what is looked at."""
+    monkeypatch.setattr("relulab.lab.runner.FORMATS", ("svg",))
 
 
 def losses(summary: dict) -> list[str]:
@@ -52,16 +63,14 @@ class Freeze(Silent):
             self.frozen.suspend()
 
 
-def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, tmp_path):
-    undisturbed = run_study(study, runs=tmp_path / "a", engine=Local(1))
-    disturbed = run_study(study, runs=tmp_path / "b", engine=Local(2), watcher=Kill(2))
+def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, undisturbed, tmp_path):
+    disturbed = run_study(study, runs=tmp_path, engine=Local(2), watcher=Kill(2))
     assert same(disturbed, undisturbed) and "SIGKILL" in losses(disturbed)
 
 
-def test_a_worker_that_hangs_is_replaced_and_nothing_is_lost(study, tmp_path):
+def test_a_worker_that_hangs_is_replaced_and_nothing_is_lost(study, undisturbed, tmp_path):
     freeze = Freeze()
-    undisturbed = run_study(study, runs=tmp_path / "a", engine=Local(1))
-    disturbed = run_study(study, runs=tmp_path / "b", engine=Local(2, patience=20), watcher=freeze)
+    disturbed = run_study(study, runs=tmp_path, engine=Local(2, patience=20), watcher=freeze)
     assert same(disturbed, undisturbed) and losses(disturbed) == ["no step for 20 s"]
     assert not freeze.frozen.is_running()
 

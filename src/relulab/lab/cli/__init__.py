@@ -9,6 +9,7 @@ import typer
 
 from relulab.errors import RunStopped, UserError
 from relulab.lab.cli import keep, look, max_margin, measure, prune, separability, strength, transfer_risk, work
+from relulab.lab.cli.pipes import quiet_pipes
 
 app = typer.Typer(
     name="relulab",
@@ -52,12 +53,21 @@ app.add_typer(measure.app, name="measure")
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 a claim or check failed, 2 usage, 3 it could not be finished, 130 interrupted."""
+    """Exit codes: 0 done, 1 a claim or check failed, 2 usage, 3 it could not be finished, 130 interrupted, 141 nobody
+    reads on."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
+    with quiet_pipes():
+        _main()
+
+
+def _main() -> None:
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # a short answer is written only here
     except UserError as error:
         print(f"relulab: {error}", file=sys.stderr)
         sys.exit(2)

@@ -8,11 +8,16 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
-def list_(json_: Json = False) -> None:
+def list_(
+    word: Annotated[
+        str | None, typer.Argument(metavar="[WORD]", help="Only what has it in an id, name, title, kind or subject.")
+    ] = None,
+    json_: Json = False,
+) -> None:
     """Every study, theorem and instrument, with the ids of the papers' items that it covers."""
-    from relulab.lab.catalogue import listing
+    from relulab.lab.catalogue import listing, matching
 
-    rows = listing()
+    rows = listing() if word is None else matching(listing(), word)
     if json_:
         return print_json(rows)
     from rich.table import Table

@@ -15,9 +15,7 @@ SHOWN = 30  # rows of a table
 def print_finding(document: dict) -> None:
     """What a theorem says of a user's networks."""
     console.print(f"{verdict(document['verdict'])}  {Verdict[document['verdict']].value}")
-    table = Table(box=None, show_header=False, pad_edge=False)
-    checks(table, document)
-    console.print(table)
+    console.print(checks(document))
     for row in document.get("gradients", []):
         console.print(
             f"  layer {row['layer']}: |g| is {number(row['rms'])} in the mean square, {number(row['max'])} at most"

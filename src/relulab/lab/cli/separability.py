@@ -47,11 +47,15 @@ def separability(
             check_place(path, endings)
     data = read_table(file, label)
     x = _shaped(data.X, shape)
-    layers = features(load(network, slope=slope).double(), x) if network else {"input": data.X}
+    layers = {"input": data.X}
+    if network:
+        net = load(network, slope=slope).double()
+        _check_pictures(net, x)
+        layers = features(net, x)
     with working(f"looking at all pairs of {len(data.X):,} points …"):
         found = {name: separability(f, data.y, pairs=pairs) for name, f in layers.items()}
     document = {
-        "data": str(file), "label": label, "network": str(network) if network else None, 
+        "data": str(file), "label": label, "network": str(network) if network else None,
         "labels": dict(zip("-+", data.names, strict=True)),
         "layers": [separability_row(name, one, data) for name, one in found.items()],
         "out": str(out) if out else None, "figure": str(figure) if figure else None,
@@ -79,3 +83,21 @@ def _shaped(X, shape: str | None):
         return X.reshape(len(X), *(int(word) for word in shape.split(",")))
     except (ValueError, RuntimeError):
         raise UserError(f"--shape {shape}: rows of {X.shape[1]} numbers do not have it; write 1,28,28, say") from None
+
+
+def _check_pictures(net, x) -> None:
+    """Rows for a network that takes pictures: how to say what they are. Only exported programs tell their shape."""
+    from math import prod
+
+    from relulab.errors import UserError
+
+    sizes = getattr(net, "sizes", [])[1:]
+    if x.dim() > 2 or len(sizes) < 2:
+        return
+    takes = ", ".join("any" if n is None else str(n) for n in sizes)
+    said = f"rows of {x.shape[1]} numbers for a network that takes pictures of shape ({takes})"
+    if None in sizes:
+        raise UserError(f"{said}: say what shape the rows have, as --shape 1,28,28")
+    if prod(sizes) != x.shape[1]:
+        raise UserError(f"{said}, {prod(sizes)} numbers: no --shape makes one of the other")
+    raise UserError(f"{said}: add --shape {','.join(map(str, sizes))}")

@@ -43,23 +43,27 @@ def print_run(summary: dict) -> None:
 
 
 def print_check(document: dict) -> None:
-    table = Table(box=None, header_style="bold", title=document["theorem"], title_justify="left", pad_edge=False)
-    for column in ("demonstration", "expected", "verdict"):
-        table.add_column(column)
+    """Each demonstration: its verdict, then what was checked, over the whole width of the terminal."""
+    console.print(document["theorem"], style="italic", highlight=False)
     for d in document["demonstrations"]:
-        table.add_row(escape(d["name"]), d["expected"], verdict(d["verdict"]))
-        checks(table, d, "", "")
-    console.print(table)
+        as_it_should = d["verdict"] == d["expected"]
+        outcome = "as expected" if as_it_should else f"[bold red]but {d['expected']} was expected[/]"
+        console.print(f"{verdict(d['verdict'])}, {outcome}: [bold]{escape(d['name'])}[/]", highlight=False)
+        console.print(checks(d))
 
 
-def checks(table: Table, document: dict, *rest: str) -> None:
-    """A row for each condition and each part of the conclusion."""
+def checks(document: dict) -> Table:
+    """A line for each condition and each part of the conclusion, what goes over it set in."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=3, no_wrap=True, justify="right", style="dim")
+    table.add_column(style="dim")
     for part in ("conditions", "conclusion"):
         for c in document[part]:
             sign = {True: "✓", False: "✗", None: "?"}[c["holds"]]
             error = f" ± {number(c['error'])}" if c["error"] else ""
-            line = f"  {sign} {c['says']}: {number(c['measured'])} {c['relation']} {number(c['bound'])}{error}"
-            table.add_row(f"[dim]{escape(line)}[/]", *rest)
+            line = f"{c['says']}: {number(c['measured'])} {c['relation']} {number(c['bound'])}{error}"
+            table.add_row(sign, escape(line))
+    return table
 
 
 def print_runs(rows: list[dict]) -> None:
