@@ -31,6 +31,14 @@ def test_enough_points_give_the_teacher_without_rounding():
     assert distilled(X, w_star).w.tolist() == w_star.tolist()
 
 
+def test_what_points_span_does_not_depend_on_their_lengths():
+    found = distilled([[1.0, 0.0], [0.0, 1e-17]], [1.0, 1.0])
+    assert found.w.tolist() == [1, 1] and int(found.rank) == 2
+    X, w_star = sets(3, 5)
+    for scale in (1e-170, 1e170):
+        np.testing.assert_allclose(nested_students(X, w_star * scale).angles(), nested_students(X, w_star).angles())
+
+
 def test_many_sets_at_once_are_each_alone():
     X, w_star = sets(4, 6, lanes=(3, 2))
     together = distilled(X, w_star)
@@ -82,7 +90,7 @@ def test_a_point_of_huge_or_tiny_size_counts_like_any_other():
     (np.zeros((2, 0)), [1.0], "d = 0"),
     ([1.0, 2.0], [1.0, 2.0], "a matrix was expected"),
     ([["a", "b"]], [1.0, 2.0], "points must be numbers"),
-    ([[1.0], [1.0, 2.0]], [1.0, 2.0], "rows of one length"),
+    ([[1.0], [1.0, 2.0]], [1.0, 2.0], "all of one length"),
 ])  # fmt: skip
 def test_what_is_no_transfer_set_is_refused_in_one_sentence(X, w, words):
     for function in (transfer, distilled, nested_students):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from relulab import UserError, angle, distilled, hard_target, monotonicity, nested_students, unbiased
+from relulab import UserError, angle, distilled, hard_target, monotonicity, nested_students, signed_angle, unbiased
 from relulab.distillation.learners import complement, pushed
 from relulab.distillation.logistic import logistic_regression
 
@@ -56,7 +56,10 @@ def test_pushed_students_are_off_by_epsilon_and_farther_from_the_teacher():
     w = nested.students()[:, [0, 2]]
     off = pushed(0.2)(nested, [1, 3], rng)
     np.testing.assert_allclose((off - w).norm(dim=-1), 0.2 * w.norm(dim=-1), atol=1e-12)
-    assert (angle(off, nested.w_star) > angle(w, nested.w_star)).all()
+    turned = signed_angle(off, nested.w_star) - signed_angle(w, nested.w_star)
+    np.testing.assert_allclose(turned, np.arcsin(0.2), atol=1e-9)
+    whole = nested_students(np.eye(3), [1.0, 0.0, 0.0])  # the teacher itself is turned too
+    assert float(angle(pushed(0.5)(whole, [1], rng), whole.w_star)) == pytest.approx(np.arcsin(0.5))
 
 
 def test_the_index_counts_the_sets_that_gain():

@@ -9,12 +9,14 @@ from scipy.stats import binomtest
 
 from relulab import (
     Angular,
+    EstimatedAngles,
     PolynomialAngles,
     SphereAngles,
     UserError,
     angle,
     angular_risk,
     angular_risks,
+    monotonicity,
     sample_risks,
     signed_angle,
     spherical_risk,
@@ -38,8 +40,26 @@ def test_angles_agree_with_the_arccos_and_tiny_ones_are_not_lost():
         w = torch.from_numpy(turned(tiny, 3))
         for found in (signed_angle(w, torch.eye(3).double()[0]), angle(-w, torch.eye(3).double()[0])):
             assert float(found) == pytest.approx(tiny, rel=1e-2)
-    with pytest.raises(UserError, match="zero or NaN"):
-        angle(torch.zeros(3), torch.ones(3))
+    for u, words in (
+        (torch.zeros(3), "zero or NaN"),
+        (torch.ones(2), "as many entries|go together"),
+        ([["a"]], "numbers"),
+    ):
+        with pytest.raises(UserError, match=words):
+            angle(u, torch.ones(3))
+
+
+def test_arrays_lists_and_mixed_precision_are_as_good_as_tensors():
+    u, v = np.array([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([1.0, 1.0])
+    plain = angle(torch.from_numpy(u), v.double())
+    for given in (angle(u, v), angle(u.tolist(), v.tolist()), angle(torch.from_numpy(u).float(), v.double())):
+        np.testing.assert_allclose(given, plain, rtol=1e-12)
+    assert float(angular_risk(0.5, SphereAngles(4), 4)) == pytest.approx(0.5 / math.pi, abs=1e-8)
+    with pytest.raises(UserError, match="from 0 to π"):
+        angular_risk([4.0], SphereAngles(4), 4)
+    assert monotonicity(u, u[::-1], [1.0, 0.0]).item() == 0.5
+    with pytest.raises(UserError, match="a row a set"):
+        monotonicity(u, u[:1], [1.0, 0.0])
 
 
 def test_counting_is_counting_and_its_interval_clopper_and_pearsons():
@@ -76,6 +96,23 @@ def test_the_integral_agrees_with_counting(law, d, alpha):
     exact = float(angular_risk(torch.tensor([alpha], dtype=torch.float64), law, d)[0])
     found = transfer_risk(turned(alpha, d), turned(0, d), X, confidence=0.9999)
     assert float(found.low) <= exact <= float(found.high)
+
+
+def test_over_an_estimated_law_it_is_the_mean_over_its_angles():
+    a, alpha = np.array([0.2, 1.0, 1.4, math.pi / 2]), 0.5
+    for d in (2, 5):
+        X = np.concatenate([Angular(d, EstimatedAngles([one])).draw(np.random.default_rng(1), 20_000) for one in a])
+        exact = float(angular_risk(alpha, EstimatedAngles(a), d))
+        found = transfer_risk(turned(alpha, d), turned(0, d), X, confidence=0.9999)
+        assert float(found.low) <= exact <= float(found.high)
+        assert float(angular_risk(0.0, EstimatedAngles(a), d)) == 0
+
+
+def test_sides_are_told_apart_where_columns_have_very_different_scales():
+    X = np.random.default_rng(0).standard_normal((400, 6)) * np.array([1, 1, 1, 1, 1, 1e14])
+    w_star = np.array([1.0, 1, 1, 1, 1, 0])
+    found = sample_risks(X, w_star, [1], sets=50, rng=np.random.default_rng(1))
+    assert 0.3 < found.risk[0] < 0.7
 
 
 def test_the_curve_of_a_sample_is_that_of_plain_loops():

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from relulab.errors import UserError
 
-Numbers = Tensor | np.ndarray | Sequence
+Numbers = Tensor | np.ndarray | Sequence | float
 
 
 def tensor(name: str, given: Numbers) -> Tensor:

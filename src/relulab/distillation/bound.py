@@ -89,7 +89,7 @@ def delta(epsilon: float, norm: float, *, sharp: bool = False) -> float:
 def samples_needed(
     law: AngleLaw, risk: float, *, d: int | None = None, delta: float = 0.0, tight: bool = False
 ) -> int | None:
-    """The least n for which the bound is at most ``risk``; d points always do. None if no number of points does.
+    """The least n for which the bound is at most ``risk``; d points always do. None if 2⁴⁰ do not.
 
     >>> from relulab.data.angles import PolynomialAngles
     >>> samples_needed(PolynomialAngles(kappa=2), 0.01)

@@ -6,7 +6,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from relulab.distillation.span import projected, span
-from relulab.distillation.transfer import Numbers, transfer
+from relulab.distillation.transfer import Numbers, directions, transfer
 from relulab.lab.instrument import instrument
 
 
@@ -22,11 +22,11 @@ def distilled(X: Numbers, w_star: Numbers) -> Distilled:
     """The weights ŵ that a linear student of the teacher w* ends with: w* projected on the span of its points.
 
     T5 eq. 5.6 has w* for n ≥ d and X(XᵀX)⁻¹Xᵀw* for n < d, points in columns and of full rank. Here points are rows and
-    of any rank: with the singular vectors v_k of X, ŵ = Σ_k v_k v_kᵀ w*, over singular values above max(n, d) · eps of
-    the largest, as the pseudo-inverse has it. ``X`` may have leading axes for many sets at once.
+    of any rank: with the singular vectors v_k of the unit rows x_i/‖x_i‖, ŵ = Σ_k v_k v_kᵀ w*, over singular values
+    above max(n, d) · eps of the largest, as the pseudo-inverse has it. ``X`` may have leading axes for many sets.
 
     >>> distilled([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [3.0, 4.0, 5.0]).w.round(decimals=12).tolist()
     [3.0, 4.0, 0.0]
     """
     X, w_star = transfer(X, w_star)
-    return Distilled(projected(X, w_star), span(X).rank)
+    return Distilled(projected(X, w_star), span(directions(X)).rank)

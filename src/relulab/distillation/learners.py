@@ -1,5 +1,6 @@
 """Learners of a linear teacher beside gradient descent: hard targets, and minimisers without its bias (T5 5.4)."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -78,13 +79,26 @@ def less_biased(delta: float) -> Learner:
 
 
 def pushed(epsilon: float) -> Learner:
-    """Students off ŵ by ε‖ŵ‖, straight away from the teacher: as far as T5 theorem D.4 lets them be."""
+    """Students off ŵ by ε‖ŵ‖, ε < 1, that are turned away from the teacher as far as that lets them be.
+
+    By the angle a = arcsin ε, in the plane of ŵ and w*: of all vectors within ε‖ŵ‖ of ŵ those at a tangent are turned
+    most, and their length is cos a ‖ŵ‖. Where ŵ is along w*, in a random plane.
+    """
 
     def learn(nested: Nested, at: Sequence[int], rng: np.random.Generator) -> Tensor:
         w = nested.students()[..., [n - 1 for n in at], :]
-        unit = nested.w_star / nested.w_star.norm()
-        away = w - (w @ unit)[..., None] * unit
-        size = away.norm(dim=-1, keepdim=True)
-        return w + epsilon * w.norm(dim=-1, keepdim=True) * away / torch.where(size > 0, size, 1.0)
+        v = torch.nn.functional.normalize(w, dim=-1)
+        w_star = nested.w_star / nested.w_star.norm()
+        away = _across(-w_star.expand(v.shape), v)
+        other = _across(torch.from_numpy(rng.standard_normal(v.shape)), v)
+        away = torch.where(away.norm(dim=-1, keepdim=True) > 1e-12, away, other)
+        e = torch.nn.functional.normalize(away, dim=-1)
+        cos, sin = math.sqrt(1 - epsilon**2), epsilon
+        return cos * w.norm(dim=-1, keepdim=True) * (cos * v + sin * e)
 
     return learn
+
+
+def _across(x: Float64[Tensor, "*sets d"], v: Float64[Tensor, "*sets d"]) -> Float64[Tensor, "*sets d"]:
+    """What of x is orthogonal to the unit vectors v."""
+    return x - (x * v).sum(-1, keepdim=True) * v

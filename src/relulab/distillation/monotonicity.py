@@ -3,21 +3,26 @@
 from jaxtyping import Float
 from torch import Tensor
 
+from relulab.data.numbers import Numbers, tensors
 from relulab.distillation.angles import angle
+from relulab.errors import UserError
 from relulab.lab.instrument import instrument
 
 
 @instrument(source="T5 eq. 5.34", ids=("T5.F5",))
-def monotonicity(
-    before: Float[Tensor, "*lane sets d"], after: Float[Tensor, "*lane sets d"], w_star: Float[Tensor, " d"]
-) -> Float[Tensor, "*lane"]:
+def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
     """The share m of transfer sets for which one more point brings a learner nearer to its teacher.
 
     m = P[ᾱ(w*, w([X, x])) < ᾱ(w*, w(X))] over the sets whose students are ``before`` and, with one point more,
-    ``after``.
+    ``after``: a set a row, or more axes before that.
 
     >>> import torch
     >>> monotonicity(torch.tensor([[1.0, 1.0], [1.0, 0.5]]), torch.tensor([[1.0, 0.5], [1.0, 1.0]]), torch.eye(2)[0])
     tensor(0.5000)
     """
+    before, after, w_star = tensors(before=before, after=after, w_star=w_star)
+    if before.shape != after.shape or before.dim() < 2:
+        raise UserError(
+            f"students of shapes {tuple(before.shape)} and {tuple(after.shape)}: a row a set was expected, alike"
+        )
     return (angle(after, w_star) < angle(before, w_star)).to(before.dtype).mean(-1)

@@ -29,12 +29,13 @@ class Nested(NamedTuple):
 
         Which never rises is lemma 5.1: what is left of w* is what no point has taken.
         """
-        length = self.coefficients.square().cumsum(-1)
-        left = (self.w_star.square().sum() - length).clamp(min=0)
+        scale = self.w_star.abs().max()  # squares of a teacher of size 1e200 are infinite
+        length = (self.coefficients / scale).square().cumsum(-1)
+        left = ((self.w_star / scale).square().sum() - length).clamp(min=0)
         # near the teacher the difference of squares is rounding: there the rest itself is measured
         close = left < 1e-6 * length
         if close.any():
-            rest = self.w_star - self.students()
+            rest = (self.w_star - self.students()) / scale
             left = torch.where(close, rest.square().sum(-1), left)
         # d points that add something each span everything, and the student is the teacher
         left = torch.where(self.new.cumsum(-1) == self.Q.shape[-1], 0.0, left)

@@ -59,7 +59,7 @@ def counted(wrong: Tensor, N: int, *, confidence: float = 0.95) -> Risk:
 
 
 @instrument(source="T5 eq. 5.4", ids=("T5.F3", "T5.F5"))
-def spherical_risk(w: Float[Tensor, "*lane d"], w_star: Float[Tensor, "*#lane d"]) -> Float[Tensor, "*lane"]:
+def spherical_risk(w: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
     """The exact risk R = α(w, w*)/π when x/‖x‖ is uniform on the sphere, as for Gaussian inputs.
 
     >>> round(spherical_risk(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 0.0])).item(), 6)
@@ -68,7 +68,7 @@ def spherical_risk(w: Float[Tensor, "*lane d"], w_star: Float[Tensor, "*#lane d"
     return signed_angle(w, w_star) / torch.pi
 
 
-def angular_risk(alpha: Float64[Tensor, "*lane"], law: AngleLaw, d: int) -> Float64[Tensor, "*lane"]:
+def angular_risk(alpha: Numbers | float, law: AngleLaw, d: int) -> Float64[Tensor, "*lane"]:
     r"""The exact risk of students at angles α to the teacher when the angle of inputs has a law and their rest none.
 
     For x = ν(cos a · w* + sin a · u), with u uniform among unit vectors orthogonal to w* in R^d, the student errs when
@@ -78,17 +78,23 @@ def angular_risk(alpha: Float64[Tensor, "*lane"], law: AngleLaw, d: int) -> Floa
         R = E_a ½ P[t² > cot² α cot² a]   for α ≤ π/2,     R(α) = 1 − R(π − α) beyond.
 
     The expectation is one integral over the quantiles u = p(a), from 0 to p(π/2 − α), beyond which there is no error;
-    tanh-sinh quadrature does not mind what laws do at its ends.
+    tanh-sinh quadrature does not mind what laws do at its ends. For an estimated law it is the mean over its angles.
+    Angles below 1e-15 are lost in π/2 − α, so very small risks are not resolved for κ < 1.
     """
     from scipy.integrate import tanhsinh
 
     if d < 2:
         raise UserError(f"d = {d}: angles to speak of begin at d = 2")
-    flat = alpha.double().reshape(-1).numpy()
+    alpha = numbers(alpha, "angles")
+    flat = alpha.reshape(-1).numpy()
+    if ((flat < 0) | (flat > np.pi)).any():
+        raise UserError(f"angles from {flat.min():g} to {flat.max():g}: from 0 to π was expected, in radians")
     acute = np.minimum(flat, np.pi - flat)
     top = law.p(RIGHT - acute)
-    if d == 2:  # u is ±1: every second point beyond the right angle less α
-        risk = top / 2
+    if hasattr(law, "angles"):  # of a sample: the mean over its angles
+        risk = _over(law.angles, acute, d)
+    elif d == 2:  # u is ±1: every second point beyond the right angle less α
+        risk = np.where(acute > 0, top / 2, 0.0)
     else:
 
         def wrong(u, cot):
@@ -101,3 +107,13 @@ def angular_risk(alpha: Float64[Tensor, "*lane"], law: AngleLaw, d: int) -> Floa
         if some.any():
             risk[some] = tanhsinh(wrong, np.zeros(some.sum()), top[some], args=(cot[some],), rtol=1e-9).integral
     return torch.from_numpy(np.where(flat <= RIGHT, risk, 1 - risk)).reshape(alpha.shape)
+
+
+def _over(angles: Float64[np.ndarray, " N"], alpha: Float64[np.ndarray, " k"], d: int) -> Float64[np.ndarray, " k"]:
+    """The mean over given angles of the chance of an error, for students at acute angles α."""
+    risk = np.zeros_like(alpha)
+    for i in np.flatnonzero(alpha > 0):
+        c = 1 / np.tan(alpha[i]) / np.tan(angles.clip(1e-300))
+        wrong = (c < 1) / 2 if d == 2 else betainc((d - 2) / 2, 0.5, ((1 - c) * (1 + c)).clip(0, 1)) / 2
+        risk[i] = np.mean(np.where(c < 1, wrong, 0.0))
+    return risk

@@ -1,13 +1,13 @@
 """The expected transfer risk against the number of points, measured: for tasks of a known law and for a sample."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 from scipy.special import stdtrit
+from torch import Tensor
 
 from relulab.data.angles import Angular
 from relulab.distillation.learners import Learner
@@ -17,7 +17,7 @@ from relulab.distillation.transfer import Numbers, directions, transfer
 from relulab.errors import UserError
 
 BLOCK = 2e7  # numbers that are held at once
-ROUNDING = 1e-12  # cosine to a boundary below which a point lies on it, so that it is answered with 1 by all
+DOUBTFUL = 1e-10  # cosine to a boundary below which it is asked whether rounding decides the side
 
 
 class Curve(NamedTuple):
@@ -57,10 +57,17 @@ def sample_risks(
 ) -> Curve:
     """The expected risk of students of n points of a sample, on points of it that they do not see.
 
-    A random half of the sample (or as many as the largest n, if that is more) is for transfer sets, drawn from it
-    without replacement, the rest for counting errors. The sets and the points are both random, so the interval has two
-    parts, whose squares add: Student's for the mean over sets, and Clopper and Pearson's for the mean over points of
-    how often a point is missed, which knows that errors too rare to be met may be there.
+    A random half of the sample (or as many as the largest n, if that is more) is for transfer sets, drawn from these H
+    points without replacement, the rest for counting errors. The sets and the points are both random, so the interval
+    has two parts, whose squares add. That of points is Clopper and Pearson's for the mean of how often a point is
+    missed, which knows that errors too rare to be met may be there. That of sets is Student's for the variance
+
+        s²/sets + s²/(1 − n/H) · n/H,
+
+    s² of the risks of sets: the second part is what the choice of H points has on a mean over their subsets, at most
+    (Hoeffding), with s² as it would be in sets that do not overlap. At n = H all sets are the same one, and nothing
+    is known: the interval is [0, 1].
+
     A ``learner`` other than distillation gives weights of its own (see learners.py).
     """
     X, w_star = transfer(X, w_star)
@@ -70,19 +77,36 @@ def sample_risks(
     order = torch.from_numpy(rng.permutation(len(X)))
     here = max(len(X) // 2, int(ns.max()))
     some, rest = X[order[:here]], X[order[here:]]
-    truth = rest @ w_star >= -ROUNDING
+    truth = _answers(rest, w_star[None], computed=False)
     by_set, rank = [], 0
     for block in _blocks(sets, int(ns.max()) * X.shape[1] + len(rest) * len(ns)):
         chosen = np.stack([rng.permutation(here)[: ns.max()] for _ in range(block)])
         nested = nested_students(some[torch.from_numpy(chosen)], w_star)
-        logits = rest @ learner(nested, at, rng).mT if learner else nested.logits(rest, at)  # block N k
-        by_set.append(((logits >= -ROUNDING) != truth[:, None]).double().mean(1))
+        w = learner(nested, at, rng) if learner else nested.students()[:, ns - 1]  # block k d
+        by_set.append((_answers(rest, w, computed=True) != truth).double().mean(1))
         rank = rank + nested.new.cumsum(-1)[:, ns - 1].sum(0)
     risks = torch.cat(by_set)
     mean, points = risks.mean(0), counted(risks.mean(0) * len(rest), len(rest), confidence=confidence)
-    over_sets = stdtrit(sets - 1, (1 + confidence) / 2) * risks.std(0) / math.sqrt(sets)
+    used = torch.from_numpy(ns / here)
+    spread = (1 / sets + torch.where(used < 1, used / (1 - used), 0.0)).sqrt()
+    over_sets = stdtrit(sets - 1, (1 + confidence) / 2) * risks.std(0) * spread
+    over_sets = torch.where(used < 1, over_sets, 1.0)
     low, high = (mean - torch.hypot(over_sets, mean - points.low), mean + torch.hypot(over_sets, points.high - mean))
     return Curve(ns, mean.numpy(), low.clamp(min=0).numpy(), high.clamp(max=1).numpy(), (rank.double() / sets).numpy())
+
+
+def _answers(
+    X: Float64[Tensor, "N d"], w: Float64[Tensor, "*sets k d"], *, computed: bool
+) -> Bool[Tensor, "*sets N k"]:
+    """1{wᵀx ≥ 0} for unit points; one whose wᵀx is no more than rounding lies on the boundary.
+
+    Rounding is that of the sum, and, for weights that were ``computed``, that of every weight, a share of their norm.
+    """
+    z, size = X @ w.mT, w.norm(dim=-1)[..., None, :]
+    if not (z.abs() < DOUBTFUL * size).any():
+        return z >= 0
+    sums = size if computed else X.abs() @ w.abs().mT
+    return z >= -4 * X.shape[1] * torch.finfo(z.dtype).eps * sums
 
 
 def _sizes(n: Sequence[int], N: int) -> Int64[np.ndarray, " k"]:

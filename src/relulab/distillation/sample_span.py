@@ -49,11 +49,12 @@ def ends(X: Tensor, w: Tensor, span: Span, rng: np.random.Generator) -> list[int
 
 
 def usual_sizes(N: int, *ends: int) -> list[int]:
-    """1, 2, 5, 10, … and the ends, as far as half of N points go; the other half is to count errors on.
+    """1, 2, 5, 10, … up to a quarter of N points, so that two sets need not overlap, and the ends below a half.
 
-    >>> usual_sizes(100, 17, 20), usual_sizes(30, 30, 100)
-    ([1, 2, 5, 10, 17, 20], [1, 2, 5, 10, 15])
+    >>> usual_sizes(100, 17, 20), usual_sizes(30, 30, 100), usual_sizes(60, 25)
+    ([1, 2, 5, 10, 17, 20], [1, 2, 5, 7], [1, 2, 5, 10, 15, 25])
     """
-    most = max(1, min(max(ends), N // 2))
+    ends = tuple(end for end in ends if end < N // 2) or (N,)
+    most = max(1, min(max(ends), N // 4))
     series = (digit * 10**power for power in range(len(str(most))) for digit in (1, 2, 5))
-    return sorted({*(n for n in (*series, *ends) if n < most), most})
+    return sorted({*(n for n in series if n < most), most, *(end for end in ends if end < N // 2)})

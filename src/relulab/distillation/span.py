@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
+from relulab.distillation.transfer import directions
+
 
 class Span(NamedTuple):
     """X = U diag(s) V with orthonormal rows of V; those with ``kept`` span the points, the others are rounding."""
@@ -20,6 +22,8 @@ class Span(NamedTuple):
 def span(X: Float64[Tensor, "*sets n d"]) -> Span:
     """The singular vectors of X, kept where their value is above max(n, d) · eps of the largest.
 
+    What points span does not depend on their lengths: to find it, give them as ``directions``.
+
     >>> span(torch.tensor([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]).double()).rank.item()
     1
     """
@@ -30,6 +34,6 @@ def span(X: Float64[Tensor, "*sets n d"]) -> Span:
 
 def projected(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, "*#sets d"]) -> Float64[Tensor, "*sets d"]:
     """P_X w, the part of w in the span; on all of R^d that is w itself, without rounding."""
-    found = span(X)
+    found = span(directions(X))
     inside = (((found.V @ w[..., None])[..., 0] * found.kept)[..., None, :] @ found.V)[..., 0, :]
     return torch.where(found.rank[..., None] == X.shape[-1], w, inside)

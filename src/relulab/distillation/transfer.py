@@ -1,16 +1,14 @@
 """A transfer set: points in rows and the linear teacher that labels them, checked before anything is computed."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.data.numbers import Numbers, tensor
 from relulab.errors import UserError
 
-Numbers = Tensor | np.ndarray | Sequence
 LINEAR = 1e-6  # how far labels may be from those of a linear teacher, in units of the largest logit
 DIGITS = range(4, 10)  # after the point, with which labels count as rounded
 
@@ -114,12 +112,7 @@ def _rounding(y: Float64[Tensor, " n"]) -> Float64[Tensor, " n"]:
 
 def numbers(given: Numbers, what: str) -> Float64[Tensor, "..."]:
     """Anything that is a table of finite numbers, in float64."""
-    try:
-        # NumPy does not round a list to single precision; torch warns of arrays that may not be written
-        found = torch.as_tensor(given if isinstance(given, Tensor) else np.require(given, float, "W"))
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{what} must be numbers in rows of one length: {error}") from None
-    found = found.detach().double()
+    found = tensor(what, given).detach().double()
     wrong = int((~found.isfinite()).sum())
     if wrong:
         raise UserError(f"{wrong} of {found.numel()} entries of {what} are NaN or infinite: remove or replace them")

@@ -63,7 +63,7 @@ def test_bounds_are_above_and_would_be_found_out_if_not():
     assert study.n[0] == 1 and study.n[-2:] == [19, 20] and float(result.risk.sel(n=20).max()) == 0
     found = verdicts(study, result)
     assert all(found[f"T5.T3.n.{name}"] == "HOLDS" for name in ("tasks", "curves", "perfect"))
-    high = result.assign(risk=result.risk + 1, task_low=result.task_bound + 0.1)
+    high = result.assign(risk=result.risk + 1, task_low=result.task_bound + 0.1, left=result.left + 1)
     assert {verdicts(study, high)[f"T5.T3.n.{name}"] for name in ("tasks", "curves", "perfect")} == {"REFUTED"}
     bounds = study.bounds()
     assert bool((bounds.tight <= bounds.theorem + 1e-12).all())

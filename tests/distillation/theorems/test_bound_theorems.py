@@ -39,7 +39,7 @@ def test_of_a_sample_it_can_be_refuted_but_not_proved_that_the_law_is_narrow():
     assert polynomial_rate(X, w_star, law, kappa=2, n=5).verdict is Verdict.HOLDS
     assert polynomial_rate(X, w_star, kappa=2, n=5).verdict is Verdict.INCONCLUSIVE
     assert polynomial_rate(X, w_star, kappa=4, n=5).verdict is Verdict.NOT_APPLICABLE
-    assert polynomial_rate(X, w_star, kappa=0, n=5).verdict is Verdict.HOLDS  # which says nothing, as the text notes
+    assert polynomial_rate(X, w_star, kappa=0, n=5).verdict is Verdict.INCONCLUSIVE  # a bound of 2 says nothing
 
 
 def test_too_small_a_sample_cannot_tell_a_small_bound():
@@ -60,12 +60,12 @@ def test_students_that_are_off_need_the_allowance():
         assert sharp.conclusion[0].bound <= printed.conclusion[0].bound
 
 
-def test_monotonicity_does_not_speak_of_points_at_a_right_angle_or_of_repeated_ones():
+def test_monotonicity_does_not_speak_of_repeated_points():
     X, w_star, _ = task(N=6)
     assert strong_monotonicity(X, w_star).verdict is Verdict.HOLDS
     right = X.copy()
     right[2, 0] = 0
-    assert strong_monotonicity(right, w_star).verdict is Verdict.NOT_APPLICABLE
+    assert strong_monotonicity(right, w_star).verdict is Verdict.HOLDS  # a point at a right angle only adds nothing
     assert strong_monotonicity(np.concatenate([X, X[:1] * 2]), w_star).verdict is Verdict.NOT_APPLICABLE
     assert strong_monotonicity(X[:1], w_star).verdict is Verdict.INCONCLUSIVE  # nothing was added
 
@@ -76,3 +76,28 @@ def test_mistakes_are_one_sentence():
         transfer_risk_bound(X, w_star * 0)
     with pytest.raises(UserError, match="at most 1998"):
         transfer_risk_bound(X, w_star, n=1999)
+    with pytest.raises(UserError, match="whole numbers from 1"):
+        transfer_risk_bound(X, w_star, n=0)
+
+
+def test_points_along_the_teacher_suit_any_degree():
+    X = np.random.default_rng(0).standard_normal((50, 1))
+    assert polynomial_rate(X, np.ones(1), n=1).conclusion[0].measured == 0
+
+
+def test_a_rare_easy_point_does_not_refute_a_true_bound():
+    """Two angles only, so that half of a small sample either has an easy point for all of its sets or for none."""
+
+    class Rare:
+        def p(self, theta):
+            theta = np.asarray(theta)
+            return np.where(theta <= 0.005, 1.0, np.where(theta <= 1.55, 0.98, 0.0))
+
+        def quantile(self, u):
+            return np.where(np.asarray(u) <= 0.98, 1.55, 0.005)
+
+    made = Angular(300, Rare())
+    for seed in range(12):
+        X = made.draw(np.random.default_rng(seed), 200)
+        found = transfer_risk_bound(X, made.e1, Rare(), n=100, sets=20)
+        assert found.verdict is not Verdict.REFUTED

@@ -57,6 +57,11 @@ def distillation_flow(
         raise UserError(
             f"tolerance={tolerance}, until={until}, steps={steps}, looks={looks}: positive, looks from 2 on"
         )
+    largest = float((X @ w_star).abs().max())
+    if not largest < 1e100:
+        raise UserError(
+            f"the teacher's largest logit is {largest:.1g}: its labels are 0 and 1 and no flow ends, rescale"
+        )
     w_0, matrices, depth = given_start(start, depth, X.shape[1])
     system = _system(Reduced.of(X, w_star, w_0), w_0, matrices, depth, by)
     found = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from relulab.distillation.loss import curvature, divergence, pull
 from relulab.distillation.span import projected, span
+from relulab.distillation.transfer import directions
 
 Coordinates = Float64[np.ndarray, " r"]
 
@@ -35,8 +36,9 @@ class Reduced:
     @classmethod
     def of(cls, X: Float64[Tensor, "n d"], w_star: Float64[Tensor, " d"], w_0: Float64[Tensor, " d"]) -> "Reduced":
         """``w_0`` gives the direction e, zero where it lies in the span."""
-        found = span(X)
-        V, Z = found.V[found.kept], found.U[:, found.kept] * found.s[found.kept]
+        found = span(directions(X))
+        V = found.V[found.kept]
+        Z = X @ V.mT
         z = Z @ (V @ w_star)
         order = curvature(z).argsort(descending=True)
         turn, sorted_points = torch.linalg.qr(Z[order].mT)  # Z = sorted pointsᵀ turnᵀ, with exact zeros

@@ -97,7 +97,7 @@ class OptimisationBias(Study):
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 3, width=2.8, height=2.6)
-        risk = result.risk.mean("draw").transpose("delta", "seed")
+        risk = result.risk.mean("draw").transpose("delta", "seed").sortby("delta")
         for ax, least in ((axes[0, 0], -1.0), (axes[0, 1], 0.0)):
             some = risk.where(risk.delta > least, drop=True)
             ax.plot(some.delta, some, "-", color="#00798c", lw=0.5, alpha=0.3)
@@ -112,7 +112,7 @@ class OptimisationBias(Study):
         return {"bias": figure}
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
-        risk = result.risk.mean("draw").transpose("seed", "delta")
+        risk = result.risk.mean("draw").transpose("seed", "delta").sortby("delta")
         rho = rank_correlation(risk.delta.values, risk.values)
         rows = ", ".join(f"{float(risk.sel(delta=k).mean()):.4f} at {k:g}" for k in risk.delta.values)
         note = (

@@ -4,7 +4,7 @@ Let n < d, ‖ŵ_ε − ŵ‖ ≤ ε ≤ ‖ŵ‖/2 and δ = √(2πε/‖ŵ‖)
 deep students (theorem 5.2) end within ε of ŵ, and the angle that this costs is at most δ (lemma D.3).
 
 As ‖ŵ‖ depends on the transfer set, ε is taken as a share of it, so that δ is the same for all sets. The students here
-are off straight away from the teacher, the worst that they may be.
+are turned away from the teacher as far as ε allows, by arcsin(ε/‖ŵ‖).
 """
 
 from relulab.data.angles import AngleLaw, PolynomialAngles
@@ -33,9 +33,8 @@ def approximate_students(
     ``sharp`` takes δ = arcsin(ε/‖ŵ‖), the largest angle that there can be, for a smaller bound that holds as well.
     ``exact`` is a false variant: theorem 5.3's bound, as if students were at ŵ.
     """
-    found = measured(
-        X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=pushed(epsilon),
-    )  # fmt: skip
+    off = pushed(epsilon if 0 <= epsilon < 1 else 0.0)
+    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=off)
     conditions = (
         *found.conditions,
         Check("n, less than d", found.n, "<=", found.d - 1),

@@ -1,5 +1,6 @@
 """What the theorems on transfer risk share: a task, the measured risk of its students, and the common conditions."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +33,12 @@ class Measured(NamedTuple):
     def against(self, bound: float) -> Check:
         """The conclusion: the expected risk is at most the bound, told by the interval of the measured risk.
 
-        No interval lies below 0, so where the bound is 0 (n ≥ d, say) not one error may be met.
+        A bound of 1 or more holds of anything, and counts for nothing. No interval lies below 0, so where the bound is
+        0 (n ≥ d, say) not one error may be met.
         """
         mean, low, high = (float(x[0]) for x in (self.curve.risk, self.curve.low, self.curve.high))
+        if bound >= 1:  # which every risk is below, so it says nothing
+            return Check(f"mean risk of students of {self.n} points", mean, "<=", bound, math.inf)
         error = 0.0 if not bound and not mean else high - mean if mean <= bound else mean - low
         return Check(f"mean risk of students of {self.n} points", mean, "<=", bound, error)
 
@@ -53,7 +57,7 @@ def measured(
     """Students of n points of a sample, on those of its points that they do not see."""
     X, w_star = transfer(X, w_star)
     d = X.shape[1]
-    n = n or max(1, min(d - 1, len(X) // 4, 20))
+    n = max(1, min(d - 1, len(X) // 4, 20)) if n is None else n
     law = law or EstimatedAngles.of(X, w_star, confidence)
     rng = stream(0, Role.CHANCE, seed)
     curve = sample_risks(X, w_star, [n], sets=sets, rng=rng, learner=learner, confidence=SURE)
