@@ -87,7 +87,7 @@ def test_numbers_are_cut_to_what_the_file_allows(files, here):
     assert code == 0 and f"n = 59, {10**30} is left out: of 60 points, 2 must be left" in flat(out)
     np.save(files / "few.npy", X[:6])
     code, out, _ = here(*BASE, "few.npy", "--teacher", "w.npy", "--sets", "5")
-    assert code == 0 and "n ends at 3, half of the points" in flat(out)
+    assert code == 0 and "n ends at 1, a quarter of the points" in flat(out)
 
 
 @pytest.mark.parametrize("ending, start", [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])

@@ -39,6 +39,7 @@ def transfer_bound(
     n = np.asarray(n)
     if n.dtype.kind not in "iu" or (n < 1).any():
         raise UserError(f"n = {n.tolist()}: whole numbers from 1 were expected, the points of a transfer set")
+    _checked(law, d)
     if not 0 <= delta <= RIGHT:
         raise UserError(f"delta = {delta}: an angle from 0 to π/2 was expected")
     value, beta = np.ones(n.shape), np.zeros(n.shape)
@@ -71,6 +72,15 @@ def _least(law: AngleLaw, n: int, delta: float, tight: bool) -> tuple[float, flo
     return min(value, 1.0), beta
 
 
+def _checked(law: AngleLaw, d: int | None) -> None:
+    if not hasattr(law, "p"):
+        raise UserError(
+            f"a law of type {type(law).__name__}: PolynomialAngles, SphereAngles or EstimatedAngles.of(X, w)"
+        )
+    if d is not None and (d != int(d) or d < 1):
+        raise UserError(f"d = {d}: a whole number of dimensions from 1 was expected")
+
+
 def delta(epsilon: float, norm: float, *, sharp: bool = False) -> float:
     """δ of T5 theorem D.4 for students within ε of a ŵ of this norm: √(2πε/‖ŵ‖), at most π/2.
 
@@ -95,6 +105,7 @@ def samples_needed(
     >>> samples_needed(PolynomialAngles(kappa=2), 0.01)
     34
     """
+    _checked(law, d)
     if not 0 < risk <= 1:
         raise UserError(f"a wanted risk of {risk}: a number above 0, at most 1, was expected")
     most = MOST if d is None else d

@@ -9,8 +9,10 @@ only scales it, and its square length q follows that of w: q(t)/q(0) = (‖w(t)�
 (1 + e)^{(L−1)/L} ≤ 1 + e gives e ≤ b/(1 − b); with q(0) ≤ ‖w(0)‖² that is the bound D.40.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float64
 from torch import Tensor
@@ -18,7 +20,7 @@ from torch import Tensor
 from relulab.distillation.closed_form import distilled
 from relulab.distillation.loss import gain
 from relulab.distillation.span import projected
-from relulab.distillation.start import distance_bound
+from relulab.distillation.start import distance_bound, factors, product
 from relulab.distillation.transfer import Numbers, numbers, transfer
 from relulab.errors import UserError
 from relulab.lab.instrument import instrument
@@ -40,18 +42,19 @@ class DeepLimit(NamedTuple):
 
 
 @instrument(source="T5 eqs. D.28 and D.32", ids=("T5.T2",))
-def deep_limit(X: Numbers, w_star: Numbers, start: Numbers, depth: int) -> DeepLimit:
+def deep_limit(X: Numbers, w_star: Numbers, start: Numbers | Sequence[Numbers], depth: int) -> DeepLimit:
     """The limit of gradient flow of a student of ``depth`` L from a balanced start with the product w(0) = ``start``.
 
-    For L = 1 the part outside the span stays what it was. ``X`` and ``start`` may have leading axes, for many sets of
-    points, each with its start.
+    ``start`` may also be the factor matrices themselves. For L = 1 the part outside the span stays what it was. ``X``
+    and ``start`` may have leading axes, for many sets of points, each with its start.
 
     >>> found = deep_limit([[2.0, 0.0]], [1.0, 1.0], [3e-5, 4e-5], 2)
     >>> found.w.round(decimals=6).tolist(), bool(found.orthogonal < found.bound)
     ([1.0, 0.005657], True)
     """
     X, w_star = transfer(X, w_star)
-    w_0 = numbers(start, "the start")
+    matrices = isinstance(start, Sequence) and len(start) and np.ndim(start[0]) == 2
+    w_0 = product(factors(start)) if matrices else numbers(start, "the start")
     if w_0.shape not in ((X.shape[-1],), (*X.shape[:-2], X.shape[-1])):
         raise UserError(
             f"a start of shape {tuple(w_0.shape)} for points {tuple(X.shape)}: one vector a set was expected"

@@ -35,6 +35,10 @@ class EstimatedAngles:
         self.angles: Float64[np.ndarray, " N"] = a.clip(max=RIGHT)
         self.confidence = confidence
 
+    def __repr__(self) -> str:
+        a = self.angles
+        return f"EstimatedAngles({len(a)} angles from {a[0]:.4g} to {a[-1]:.4g}, confidence={self.confidence})"
+
     @classmethod
     def of(cls, X: Numbers, w_star: Numbers, confidence: float | None = 0.95) -> "EstimatedAngles":
         """The law of a teacher and a sample of inputs."""

@@ -34,7 +34,7 @@ def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
 
 
 def unbiased(
-    X: Numbers, w_star: Numbers, delta: float | Sequence[float], rng: np.random.Generator
+    X: Numbers, w_star: Numbers, delta: float | Sequence[float], rng: np.random.Generator | int
 ) -> Float64[Tensor, "k *sets d"]:
     """Minimisers w_δ = ŵ + δ‖ŵ‖ q/‖q‖ of the distillation loss, one a δ, q Gaussian and orthogonal to the points.
 
@@ -48,7 +48,7 @@ def unbiased(
     deltas = np.atleast_1d(np.asarray(delta, dtype=float))
     if deltas.ndim != 1 or not np.isfinite(deltas).all():
         raise UserError(f"delta = {delta}: finite numbers were expected")
-    nested = nested_students(X, w_star)
+    rng, nested = np.random.default_rng(rng), nested_students(X, w_star)
     g = torch.from_numpy(rng.standard_normal((*nested.Q.shape[:-2], 1, nested.Q.shape[-1])))
     w, step = nested.students()[..., -1, :], complement(nested, [nested.Q.shape[-2]], g)[..., 0, :]
     return torch.stack([w + float(one) * w.norm(dim=-1, keepdim=True) * step for one in deltas])

@@ -48,10 +48,10 @@ def angular_risks(
 def sample_risks(
     X: Numbers,
     w_star: Numbers,
-    n: Sequence[int],
+    n: int | Sequence[int],
     *,
     sets: int = 100,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     learner: Learner | None = None,
     confidence: float = 0.95,
 ) -> Curve:
@@ -70,6 +70,7 @@ def sample_risks(
 
     A ``learner`` other than distillation gives weights of its own (see learners.py).
     """
+    rng = np.random.default_rng(rng)
     X, w_star = transfer(X, w_star)
     X, w_star = directions(X), directions(w_star[None])[0]  # no answer depends on a length
     ns = _sizes(n, len(X))
@@ -109,10 +110,10 @@ def _answers(
     return z >= -4 * X.shape[1] * torch.finfo(z.dtype).eps * sums
 
 
-def _sizes(n: Sequence[int], N: int) -> Int64[np.ndarray, " k"]:
-    ns = np.asarray(n, dtype=np.int64)
+def _sizes(n: int | Sequence[int], N: int) -> Int64[np.ndarray, " k"]:
+    ns = np.atleast_1d(np.asarray(n, dtype=np.int64))
     if not len(ns) or ns.min() < 1:
-        raise UserError(f"n = {list(n)}: whole numbers from 1 were expected, the points of a transfer set")
+        raise UserError(f"n = {ns.tolist()}: whole numbers from 1 were expected, the points of a transfer set")
     if ns.max() > N - 2:
         raise UserError(
             f"n = {ns.max()} of {N} points: at least 2 must be left over to count errors on, so at most {N - 2}"

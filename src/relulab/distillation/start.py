@@ -27,7 +27,7 @@ Factors = list[Float64[Tensor, "_ _"]]  # W_1, …, W_L, each (rows, columns)
 def balanced_start(
     X: Numbers,
     w_star: Numbers,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     *,
     depth: int,
     norm: float,
@@ -47,6 +47,7 @@ def balanced_start(
         raise UserError(f"points of shape {tuple(X.shape)}: a start is made for one set of points at a time")
     if not 0 < norm < math.inf:
         raise UserError(f"norm = {norm}: a positive length of w(0) is needed, at zero a deep student never moves")
+    rng = np.random.default_rng(rng)
     w = _direction(rng, X.shape[1]) * norm
     if gain(X, w_star, w) > gain(X, w_star, -w):
         w = -w

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 from torch import Tensor
 
-from relulab.data.angles import PolynomialAngles
+from relulab.data.angles import RIGHT, PolynomialAngles
 from relulab.distillation.angles import angle
 from relulab.distillation.bound import MOST, Bound, samples_needed, transfer_bound
 from relulab.distillation.estimated_angles import EstimatedAngles
@@ -19,6 +19,7 @@ from relulab.distillation.transfer import Numbers, directions, transfer
 from relulab.errors import UserError
 from relulab.seeds import Role, stream
 
+SURE = 16.7  # the logit from which σ is 1 in single precision
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -27,6 +28,8 @@ class TransferReport(NamedTuple):
 
     ``w`` is the teacher as such points see it and ``d`` the number of their dimensions: of points in a subspace its
     projection, whose angles are smaller. ``general`` says that sets of n points had rank min(n, d), as T5 supposes.
+    ``positive`` is the share of points that the teacher answers 1 to, ``sure`` that of points whose soft label is 0 or
+    1 in single precision.
     """
 
     X: Float64[Tensor, "N D"]
@@ -38,6 +41,8 @@ class TransferReport(NamedTuple):
     general: bool
     bound: Bound
     tight: Bound
+    positive: float
+    sure: float
 
 
 def transfer_report(
@@ -60,6 +65,8 @@ def transfer_report(
         raise UserError(
             f"{len(X)} point{'s' * (len(X) > 1)}: at least 3 are needed, one to learn from, 2 to count errors on"
         )
+    logits = X @ w_star
+    positive, sure = float((logits >= 0).double().mean()), float((logits.abs() > SURE).double().mean())
     X, w = directions(X), directions(w_star[None])[0]
     rng = stream(seed, Role.CHANCE)
     span = sample_span(X, w, rng)
@@ -74,7 +81,7 @@ def transfer_report(
     curve = sample_risks(X, w, n, sets=sets, rng=rng, confidence=confidence)
     general = bool((curve.rank == np.minimum(curve.n, d)).all())
     bounds = (transfer_bound(law, curve.n, d=d if general else None, tight=tight) for tight in (False, True))
-    return TransferReport(X, w, d, span, law, curve, general, *bounds)
+    return TransferReport(X, w, d, span, law, curve, general, *bounds, positive, sure)
 
 
 def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) -> dict:
@@ -89,7 +96,7 @@ def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) ->
     return {
         "points": len(found.X), "dimensions": found.X.shape[1], "rank": span.rank, "rank_of_half": span.half,
         "outside": span.outside, "projected": span.settled and span.rank < found.X.shape[1],
-        "general_position": found.general,
+        "general_position": found.general, "positive": found.positive, "sure": found.sure,
         "angles": {"least": a[0], "largest": a[-1], "margin": max(0.0, 90 - a[-1]),
                    "quantiles": {f"{q:.0%}": float(np.quantile(a, q)) for q in QUANTILES}},
         "kappa": kappa, "kappa_gap": _gap(law), "confidence": law.confidence, "band": law.band,
@@ -129,7 +136,8 @@ def wanted(found: TransferReport, risk: float, tight: bool) -> dict:
     c = law.confidence
     return {
         "risk": risk, "by_bound": by_bound, "only_by_rank": by_rank,
-        "by_bound_without_band": without_band, "near_boundary": near or without_band is None,
+        "by_bound_without_band": without_band, "never": near or without_band is None,
+        "unreached": float(law.share(RIGHT - law.angles[0])),
         "sample_for_band": math.floor(min(-math.log(1 - c) / 2 / risk / risk, MOST)) + 1,
         "by_measure": int(enough.min()) if len(enough) else None,
         # without a single error the upper limit is 1 − ((1 − c)/2)^(1/M), on M points

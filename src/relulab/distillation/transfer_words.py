@@ -30,6 +30,16 @@ def _span(rows: dict) -> list[str]:
                 f"A half of them spans {half} only, so further points will lead out of that span: it takes {d:,} that "
                 "span all dimensions to leave no risk. Angles and bound are those of the teacher itself."
             )
+    share = rows["positive"]
+    mixed = f"1 to {share:.1%} of them"
+    what = f"{share:.0f} to all of them, so students have little to get wrong" if share in (0, 1) else mixed
+    said.append(f"The teacher answers {what}.")
+    if rows["sure"]:
+        said.append(
+            f"Of its soft labels {rows['sure']:.1%} are 0 or 1 in single precision (logits beyond 16.7): a student "
+            "trained on labels so rounded does not come to the limit of training that is measured here; divide points "
+            "or teacher by a number, which changes no answer."
+        )
     if not rows["general_position"]:
         said.append(
             "Sets of these points are often linearly dependent, as the ranks below tell. Points with a density, of "
@@ -65,7 +75,12 @@ def answer(rows: dict) -> str:
     w = rows["wanted"]
     measured = [row for row in rows["rows"] if row["n"] == w["by_measure"]]
     if measured:
-        by_measure = f"{_points(w['by_measure'])} by the measured curve (upper limit {number(measured[0]['high'])})"
+        fewer = [row for row in rows["rows"] if row["n"] < w["by_measure"]]
+        tried = f", {fewer[-1]['n']} are not enough" if fewer else ""
+        by_measure = (
+            f"{_points(w['by_measure'])} by the measured curve, the least of the numbers tried (upper limit "
+            f"{number(measured[0]['high'])}{tried})"
+        )
     else:
         least = min(rows["rows"], key=lambda row: row["high"])
         by_measure = f"no measured n, of which {least['n']} has the least upper limit, {number(least['high'])}"
@@ -85,8 +100,12 @@ def _by_bound(rows: dict) -> str:
     why = []
     if rows["band"] >= w["risk"]:
         why.append(f"{band} (one narrower than {w['risk']:g} takes a sample of {w['sample_for_band']:,} points)")
-    if w["near_boundary"]:
-        why.append("too many points are near the teacher's boundary")
+    if w["never"]:
+        least = rows["angles"]["least"]
+        why.append(
+            f"the point nearest to the teacher's direction is {least:.3g}° off it, which says nothing of points that "
+            f"are {90 - least:.3g}° or more off, {w['unreached']:.1%} of them"
+        )
     else:
         do = "would do" if w["by_bound_without_band"] != w["by_bound"] else "would do without counting on that"
         why = [f"{why[0] if why else band}, without which {_points(w['by_bound_without_band'])} {do}"]

@@ -28,7 +28,7 @@ from relulab.distillation.start import (
     largest_start,
     product,
 )
-from relulab.distillation.theorems.shallow_student import NEAR, case, measured
+from relulab.distillation.theorems.shallow_student import NEAR, case, ended, measured
 from relulab.distillation.transfer import Numbers, Transfer, transfer
 from relulab.errors import UserError
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
@@ -95,9 +95,9 @@ def _conclusion(given: Transfer, W: Factors, path: Path, epsilon: float, constan
     size = float(w_hat.norm())
     whole = int(rank) == len(w_hat)
     checks = [
-        Check("‖w(t) − ŵ‖ at the end, points that span R^d (5.14)", distance, "<=", NEAR * size)
+        Check(f"‖w(t) − ŵ‖ {ended(path)}, points that span R^d (eq. 5.14)", distance, "<=", NEAR * size)
         if whole
-        else Check("‖w(t) − ŵ‖ at the end, against ε (5.15)", distance, "<=", epsilon),
+        else Check(f"‖w(t) − ŵ‖ {ended(path)}, against ε (eq. 5.15)", distance, "<=", epsilon),
         Check("distance of the end from the exact limit", measured(float((path.end - limit.w).norm()), path), "<=",
               NEAR * size),
     ]  # fmt: skip

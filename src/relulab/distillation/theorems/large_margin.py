@@ -45,7 +45,7 @@ def large_margin(
     conditions = (
         *found.conditions,
         Check(f"p(β), of angles of β = {beta:.4g} or more", wide, "<=", 0.0, found.band),
-        Check("γ = p(π/2 − β)", gamma, "<=", 1 - ROUNDING),
+        Check("1 − γ, the share of angles below π/2 − β", 1 - gamma, ">=", ROUNDING),
     )
     return Finding(conditions, (found.against(float(margin_bound(gamma, found.n))),))
 

@@ -38,7 +38,8 @@ class Measured(NamedTuple):
         """
         mean, low, high = (float(x[0]) for x in (self.curve.risk, self.curve.low, self.curve.high))
         if bound >= 1:  # which every risk is below, so it says nothing
-            return Check(f"mean risk of students of {self.n} points", mean, "<=", bound, math.inf)
+            says = f"mean risk of students of {self.n} points (a bound of 1 or more says nothing)"
+            return Check(says, mean, "<=", bound, math.inf)
         error = 0.0 if not bound and not mean else high - mean if mean <= bound else mean - low
         return Check(f"mean risk of students of {self.n} points", mean, "<=", bound, error)
 

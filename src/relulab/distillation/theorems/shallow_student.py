@@ -34,9 +34,14 @@ def shallow_student(
     distance = float((path.end - goal).norm())
     rise = float(path.loss.diff().max() / path.loss[0]) if len(path.t) > 1 else 0.0
     return Finding(conditions, (
-        Check(f"‖w(t) − {name}‖ at the end", measured(distance, path), "<=", NEAR * float(goal.norm())),
-        Check("largest rise of the loss from look to look, as a share of the first (5.8)", rise, "<=", NEAR),
+        Check(f"‖w(t) − {name}‖ {ended(path)}", measured(distance, path), "<=", NEAR * float(goal.norm())),
+        Check("largest rise of the loss from look to look, as a share of the first (eq. 5.8)", rise, "<=", NEAR),
     ))  # fmt: skip
+
+
+def ended(path: Path) -> str:
+    """At the end; or why that was not reached."""
+    return "at the end" if path.reached else f"at the end, which is unknown: {path.says}"
 
 
 def measured(number: float, path: Path) -> float:

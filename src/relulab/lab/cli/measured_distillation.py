@@ -9,6 +9,7 @@ from relulab.lab.words import number
 
 
 def print_transfer_risk(document: dict) -> None:
+    console.print(escape(transfer_words.answer(document)), highlight=False, style="bold")
     if document["bias"]:
         say("The teacher has a bias: points have a column of ones, of which it is the weight.")
     if document["label"] is not None:
@@ -18,16 +19,15 @@ def print_transfer_risk(document: dict) -> None:
     for line in transfer_words.sentences(document):
         say(line)
     say(
-        f"Measured are students of {document['sets']:,} transfer sets for each n, on {document['counted_on']:,} other "
-        "points of the file: the share of them that students answer otherwise than the teacher."
+        f"Measured are students at the end of training, of {document['sets']:,} transfer sets for each n, on "
+        f"{document['counted_on']:,} other points of the file: the share that they answer otherwise than the teacher."
     )
     if document["dropped"]:
         dropped, N = ", ".join(map(str, document["dropped"])), document["points"]
         say(f"n = {dropped} is left out: of {N:,} points, 2 must be left to count errors on.")
     if document["cut_at"]:
-        say(f"n ends at {document['cut_at']:,}, half of the points, since the other half is to count errors on.")
+        say(f"n ends at {document['cut_at']:,}, a quarter of the points: one half is to count errors.")
     console.print(_table(document))
-    say(transfer_words.answer(document))
     files = "the curve, both bounds, every row's angle and the teacher"
     say(f"{files} are in {document['out']}" if document["out"] else f"--out FILE.npz keeps {files}")
     if document["figure"]:

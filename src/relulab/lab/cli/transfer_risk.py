@@ -50,7 +50,7 @@ def transfer_risk(
     sizes = _whole_numbers(n)
     X, w, bias = _read(file, teacher, label)
     sizes, dropped = _cut(sizes, len(X))
-    cut_at = len(X) // 2 if n is None and len(X) // 2 < X.shape[1] else None
+    cut_at = max(1, len(X) // 4) if n is None and len(X) // 2 <= X.shape[1] else None
     with working(f"distilling {sets:,} students of points of {file.name} …"):
         found = transfer_report(X, w, sizes, sets=sets, confidence=confidence, seed=seed)
     document = {
