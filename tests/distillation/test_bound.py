@@ -134,6 +134,8 @@ def test_on_random_tasks_the_bound_is_above_the_lower_limit_of_the_risk():
     (lambda: transfer_bound(PolynomialAngles(), np.array([1.5])), "whole numbers"),
     (lambda: transfer_bound(PolynomialAngles(), 3, delta=2.0), "delta = 2.0"),
     (lambda: samples_needed(PolynomialAngles(), 0.0), "wanted risk of 0.0"),
+    (lambda: samples_needed(PolynomialAngles(), 0.1, d=0), "d = 0: a whole number"),
+    (lambda: transfer_bound(PolynomialAngles(), 3, d=-3), "d = -3: a whole number"),
     (lambda: delta(0.6, 1.0), "0 ≤ ε ≤ ‖ŵ‖/2"),
     (lambda: margin_bound(1.5, 3), "a probability"),
     (lambda: polynomial_bound(-1, 3), "degree of 0 or more"),

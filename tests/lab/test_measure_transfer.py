@@ -73,6 +73,21 @@ def test_a_bias_is_a_column_of_ones(files, here):
     assert document["bias"] and document["dimensions"] == 5
     assert [row["risk"] for row in document["rows"]] == found.curve.risk.tolist()
     assert "column of ones" in flat(here(*BASE, "X.npy", "--teacher", "b.npz", "--sets", "10")[1])
+    np.savez(files / "soft.npz", X=X, p=1 / (1 + np.exp(-X @ W - 0.3)))  # and it is found in soft labels
+    from_labels = json.loads(here(*BASE, "soft.npz", "--label", "p", "--sets", "10", "--json")[1])
+    assert from_labels["bias"] and from_labels["rows"] == [pytest.approx(row) for row in document["rows"]]
+
+
+def test_what_to_know_of_the_teachers_answers_is_said_and_the_answer_comes_first(files, here):
+    out = flat(here(*BASE, "X.npy", "--teacher", "w.npy", "--sets", "10")[1])
+    share = (X @ W >= 0).mean()
+    assert out.startswith("For a risk of at most 0.05") and f"answers 1 to {share:.1%} of them" in out
+    np.save(files / "loud.npy", 1000 * W)
+    assert "are 0 or 1 in single precision" in flat(here(*BASE, "X.npy", "--teacher", "loud.npy", "--sets", "5")[1])
+    np.save(files / "positive.npy", np.abs(X))
+    np.save(files / "ones.npy", np.ones(4))
+    out = flat(here(*BASE, "positive.npy", "--teacher", "ones.npy", "--sets", "5")[1])
+    assert "answers 1 to all of them" in out
 
 
 def test_a_lower_rank_is_handled_and_said(files, here):

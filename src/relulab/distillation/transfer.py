@@ -96,7 +96,7 @@ def from_labels(X: Numbers, y: Numbers) -> Transfer:
     if wrong.any():
         raise UserError(
             f"no linear teacher gives these labels: the best one misses a logit by {float(misfit[wrong].max()):.2g}. A "
-            "teacher with a bias needs a column of ones"
+            "teacher with a bias needs a column of ones, and labels at least four decimal digits"
         )
     return transfer(X, w / largest)
 

@@ -75,6 +75,8 @@ def transfer_risk(
 
 def _read(file: Path, teacher: Path | None, label: str | None):
     """The points, the teacher's weights, and whether the last of those is a bias."""
+    import numpy as np
+
     from relulab.data.linear_teacher import read_linear_teacher, with_ones
     from relulab.data.tables import read_features
     from relulab.distillation.transfer import from_labels
@@ -89,7 +91,13 @@ def _read(file: Path, teacher: Path | None, label: str | None):
         return with_ones(X, w), w, len(w) > X.shape[1]
     if y.dtype.kind not in "fiub":
         raise UserError(f"{file}: {label} has words, numbers between 0 and 1 were expected, the teacher's soft labels")
-    return *from_labels(X, y), False
+    try:
+        return *from_labels(X, y), False
+    except UserError as error:
+        try:  # perhaps a teacher with a bias
+            return *from_labels(np.column_stack([X, np.ones(len(X))]), y), True
+        except UserError:
+            raise error from None
 
 
 def _whole_numbers(words: str | None) -> list[int] | None:
