@@ -29,6 +29,7 @@ benchmark: setup
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/pruning.py
 	$(BIN)/python benchmarks/separability.py
+	$(BIN)/python benchmarks/distillation.py
 
 clean:
 	rm -rf .venv report site
