@@ -78,6 +78,25 @@ def test_a_bias_is_a_column_of_ones(files, here):
     assert from_labels["bias"] and from_labels["rows"] == [pytest.approx(row) for row in document["rows"]]
 
 
+def test_theorems_on_points_and_a_teacher(files, here):
+    found = []
+    for words in (("--data", "X.npy", "--teacher", "w.npy"), ("--data", "soft.csv", "--label", "p")):
+        code, out, _ = here("check", "T5.L1", *words, "--set", "orders=3", "--json")
+        found.append(json.loads(out))
+        assert code == 0 and found[-1]["verdict"] == "HOLDS"
+    assert found[0]["conclusion"][0]["measured"] == pytest.approx(found[1]["conclusion"][0]["measured"], abs=1e-7)
+    code, out, _ = here("check", "T5.C1", "--data", "X.npy", "--teacher", "w.npy", "--json")
+    assert code == 1 and json.loads(out)["verdict"] in ("INCONCLUSIVE", "NOT_APPLICABLE")
+    for words, sentence in (
+        (("--data", "X.npy"), "needs all of --data and --teacher, or --data and --label"),
+        (("--data", "soft.csv", "--label", "p", "--teacher", "w.npy"), "both --teacher and --label"),
+        (("--data", "X.npy", "--teacher", "w.npy", "--student", "w.npy"), "not --student"),
+        (("--data", "X.npy", "--teacher", "w.npy", "--slope", "0.1"), "not --slope"),
+    ):
+        code, _, err = here("check", "T5.L1", *words)
+        assert code == 2 and sentence in flat(err)
+
+
 def test_what_to_know_of_the_teachers_answers_is_said_and_the_answer_comes_first(files, here):
     out = flat(here(*BASE, "X.npy", "--teacher", "w.npy", "--sets", "10")[1])
     share = (X @ W >= 0).mean()

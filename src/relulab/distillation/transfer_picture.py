@@ -15,12 +15,16 @@ DRAWN = 1000  # angles at which p is drawn
 GRID = 60  # numbers of points at which the bounds are drawn
 
 
-def picture(found: TransferReport) -> Figure:
-    """On the left p(θ) of the sample, its band and the polynomial that suits it; on the right the risks."""
+def picture(found: TransferReport, risk: float | None = None) -> Figure:
+    """On the left p(θ) of the sample, its band and the polynomial that suits it; on the right the risks, one wanted."""
     with house_style():
         figure, axes = panels(1, 2, width=3.6, height=3.0)
         _draw_angles(axes[0, 0], found)
         _draw_risks(axes[0, 1], found)
+        if risk is not None:
+            axes[0, 1].axhline(risk, color=GOLD, lw=1, ls="--", label="wanted")
+        for ax in axes[0]:
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, columnspacing=1.2)
     return figure
 
 
@@ -37,7 +41,6 @@ def _draw_angles(ax: Axes, found: TransferReport) -> None:
         xlabel="angle θ to the teacher, degrees", ylabel="p(θ), share at θ or more", xlim=(0, 90), ylim=(0, 1.03),
         xticks=range(0, 91, 15), title=f"angles of {len(law.angles):,} points",
     )  # fmt: skip
-    _legend(ax)
 
 
 def _draw_risks(ax: Axes, found: TransferReport) -> None:
@@ -64,8 +67,3 @@ def _draw_risks(ax: Axes, found: TransferReport) -> None:
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     ax.xaxis.set_minor_locator(NullLocator())
-    _legend(ax)
-
-
-def _legend(ax: Axes) -> None:
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, columnspacing=1.2)

@@ -48,7 +48,7 @@ def transfer_risk(
     if not 0 < risk <= 1:
         raise UserError(f"--risk {risk:g}: a number above 0, at most 1, was expected")
     sizes = _whole_numbers(n)
-    X, w, bias = _read(file, teacher, label)
+    X, w, bias = read_transfer(file, teacher, label)
     sizes, dropped = _cut(sizes, len(X))
     cut_at = max(1, len(X) // 4) if n is None and len(X) // 2 <= X.shape[1] else None
     with working(f"distilling {sets:,} students of points of {file.name} …"):
@@ -65,7 +65,7 @@ def transfer_risk(
         from relulab.distillation.transfer_picture import picture
         from relulab.lab.figure import drawn
 
-        write_bytes(figure, drawn(picture(found), figure.suffix[1:]))
+        write_bytes(figure, drawn(picture(found, risk), figure.suffix[1:]))
     if json_:
         return print_json(document)
     from relulab.lab.cli.measured_distillation import print_transfer_risk
@@ -73,7 +73,7 @@ def transfer_risk(
     print_transfer_risk(document)
 
 
-def _read(file: Path, teacher: Path | None, label: str | None):
+def read_transfer(file: Path, teacher: Path | None, label: str | None):
     """The points, the teacher's weights, and whether the last of those is a bias."""
     import numpy as np
 

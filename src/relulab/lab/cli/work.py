@@ -195,10 +195,11 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
         raise UserError(f"{theorem.id} speaks of no files: relulab check {theorem.id} alone")
     *most, last = (f"--{name}" for name in theorem.files)
     wants = f"all of {', '.join(most)} and {last}" if most else last
-    if not set(theorem.files) <= set(given):
-        raise UserError(f"{theorem.id} needs {wants}")
+    instead = {"teacher"} if theorem.of_transfer and label else set()  # soft labels tell the teacher
+    if not set(theorem.files) - instead <= set(given):
+        raise UserError(f"{theorem.id} needs {wants}{', or --data and --label' if theorem.of_transfer else ''}")
     wrong = [name for name in given if name not in (*theorem.files, *theorem.optional_files)]
-    wrong += ["label"] if label and not theorem.of_table else []
+    wrong += ["label"] if label and theorem.of_networks else []
     wrong += ["slope"] if slope is not None and theorem.of_transfer else []
     if wrong:
         perhaps = "".join(f", perhaps --{name}" for name in theorem.optional_files)
@@ -207,7 +208,7 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
         raise UserError(f"--set {words[0]}: settings are those of a flow of our own, leave out --set or --network")
     settings = theorem.settings(assigned(words, "epsilon=0.05"))
     if theorem.of_transfer:
-        return _check_transfer(theorem, given, settings)
+        return _check_transfer(theorem, given, label, settings)
     nets = {name: load(path, slope=slope) for name, path in given.items() if name != "data"}
     if theorem.of_table:
         from relulab.data.tables import read_table
@@ -221,16 +222,14 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
     return {"theorem": theorem.id, **{name: str(path) for name, path in given.items()}, **finding.to_dict()}
 
 
-def _check_transfer(theorem, given: dict[str, Path], settings: dict) -> dict:
-    """The theorem on points and the weights of a linear teacher."""
-    from relulab.data.linear_teacher import read_linear_teacher, with_ones
-    from relulab.data.tables import read_features
+def _check_transfer(theorem, given: dict[str, Path], label: str | None, settings: dict) -> dict:
+    """The theorem on points and a linear teacher, from its weights or its soft labels."""
     from relulab.lab.cli.tables import working
+    from relulab.lab.cli.transfer_risk import read_transfer
 
-    X, _ = read_features(given["data"])
-    w_star = read_linear_teacher(given["teacher"], X.shape[1])
+    X, w_star, _ = read_transfer(given["data"], given.get("teacher"), label)
     with working(f"checking {theorem.id} on {given['data'].name} …"):
-        finding = theorem.of_transfer(with_ones(X, w_star), w_star, **settings)
+        finding = theorem.of_transfer(X, w_star, **settings)
     return {"theorem": theorem.id, **{name: str(path) for name, path in given.items()}, **finding.to_dict()}
 
 
