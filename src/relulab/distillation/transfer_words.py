@@ -76,7 +76,7 @@ def answer(rows: dict) -> str:
     measured = [row for row in rows["rows"] if row["n"] == w["by_measure"]]
     if measured:
         fewer = [row for row in rows["rows"] if row["n"] < w["by_measure"]]
-        tried = f", {fewer[-1]['n']} are not enough" if fewer else ""
+        tried = f"; {_points(fewer[-1]['n'])} would not do" if fewer else ""
         by_measure = (
             f"{_points(w['by_measure'])} by the measured curve, the least of the numbers tried (upper limit "
             f"{number(measured[0]['high'])}{tried})"
