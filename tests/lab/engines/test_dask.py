@@ -83,18 +83,22 @@ def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, loca
     assert content(dask) == content(local)
 
 
-def test_a_worker_that_hangs_is_restarted(study, cluster, local, tmp_path):
-    # Longer than a step and than a restart takes, but not for ever.
-    class Freeze(Silent):
-        frozen = False
+def test_a_worker_that_hangs_is_restarted(study, local, tmp_path):
+    # Workers of its own: those that another test restarted need not be the ones at work.
+    with started(2) as cluster:
 
-        def moved(self, progress):
-            if progress["seed_steps"] and not self.frozen:
-                self.frozen = True
-                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGSTOP)
+        class Freeze(Silent):
+            frozen = False
 
-    freeze = Freeze()
-    dask = run_study(study, runs=tmp_path / "dask", engine=Dask(cluster.scheduler_address, patience=15), watcher=freeze)
+            def moved(self, progress):
+                if progress["seed_steps"] and not self.frozen:
+                    self.frozen = True
+                    os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGSTOP)
+
+        freeze = Freeze()
+        # Longer than a step and than a restart takes, but not for ever.
+        engine = Dask(cluster.scheduler_address, patience=15)
+        dask = run_study(study, runs=tmp_path / "dask", engine=engine, watcher=freeze)
     assert freeze.frozen and content(dask) == content(local)
 
 
