@@ -102,6 +102,31 @@ def test_a_worker_that_hangs_is_restarted(study, local, tmp_path):
     assert freeze.frozen and content(dask) == content(local)
 
 
+def test_a_worker_that_hangs_before_its_first_step_is_restarted_too(study, tmp_path, monkeypatch):
+    """By a clock of the test's own: no word of any unit, though a worker holds one."""
+    from types import SimpleNamespace
+
+    from relulab.lab.engines.dask import LOADING, _Calls
+    from relulab.lab.store import Run
+
+    restarted, logged, held = [], [], {"tcp://a": ["key-1"], "tcp://b": []}
+    client = SimpleNamespace(
+        processing=lambda: held, restart_workers=lambda workers, **options: restarted.append(workers)
+    )
+    monkeypatch.setattr(Run, "log", lambda run, **row: logged.append(row))
+    calls = _Calls(client, study, Run.of(study, "smoke", tmp_path), patience=5.0)
+    futures = {"one": SimpleNamespace(key="key-1"), "two": SimpleNamespace(key="key-2")}
+    for _ in range(int(LOADING)):
+        calls.look(futures, 1.0)
+    assert not restarted  # it may be loading still
+    calls.look(futures, 1.0)
+    assert restarted == [["tcp://a"]] and logged[0]["unit"] == "one"
+    held["tcp://a"] = []  # units that no worker has may wait for one as long as it takes
+    for _ in range(3 * int(LOADING)):
+        calls.look(futures, 1.0)
+    assert len(restarted) == 1
+
+
 def test_a_scheduler_that_goes_away_stops_the_run(study, tmp_path):
     with started(1) as cluster:
 

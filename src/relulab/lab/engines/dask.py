@@ -25,6 +25,7 @@ from relulab.lab.study import Study, Unit
 
 BEAT = 0.5  # seconds between words of a worker
 ANSWER = 10.0  # seconds that a scheduler may take to answer
+LOADING = 60.0  # seconds that a worker may take before its first word, however short the patience
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class _Calls:
     told: Counter = field(default_factory=Counter)
     silent: dict[str, float] = field(default_factory=dict)  # of units that a worker has begun
     hangs: Counter = field(default_factory=Counter)
+    quiet: float = 0.0  # seconds without a word of any unit
 
     def work(self, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
         topic = f"relulab-{self.run.path.name}-{time.time_ns()}"
@@ -87,6 +89,7 @@ class _Calls:
             while futures:
                 with suppress(Empty):
                     word = self.heard.get(timeout=BEAT)
+                    self.quiet = 0.0
                     if word is None:
                         raise KeyboardInterrupt
                     if isinstance(word, str):
@@ -129,7 +132,17 @@ class _Calls:
         on_unit(unit, seconds)
 
     def look(self, futures: dict, elapsed: float) -> None:
-        """Has workers restarted that were silent for too long."""
+        """Has workers restarted that were silent for too long.
+
+        A unit that is not begun may have to wait for another, so it is not counted by itself. But where no unit says a
+        word, for as long as it takes a worker to load, those that hold units hang before their first step.
+        """
+        self.quiet += elapsed
+        if self.quiet > max(self.patience, LOADING):
+            self.quiet = 0.0
+            held = {key: address for address, keys in self.client.processing().items() for key in keys}
+            for name in [name for name, future in futures.items() if future.key in held][:1]:
+                self.hung(name, sorted(set(held.values())))
         for name in list(self.silent):
             self.silent[name] += elapsed
             if self.silent[name] > self.patience:
