@@ -136,7 +136,6 @@ _DOOR = {
     "balanced_factors": "distillation.start",
     "largest_start": "distillation.start",
     "distance_bound": "distillation.start",
-    "product": "distillation.start",
     "deep_limit": "distillation.deep_limit",
     "distillation_flow": "distillation.flow.distillation_flow",
     "distillation_descent": "distillation.descent",

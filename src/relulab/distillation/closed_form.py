@@ -5,8 +5,8 @@ from typing import NamedTuple
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from relulab.distillation.span import projected, span
-from relulab.distillation.transfer import Numbers, directions, transfer
+from relulab.distillation.span import span
+from relulab.distillation.transfer import Numbers, transfer
 from relulab.lab.instrument import instrument
 
 
@@ -29,4 +29,5 @@ def distilled(X: Numbers, w_star: Numbers) -> Distilled:
     [3.0, 4.0, 0.0]
     """
     X, w_star = transfer(X, w_star)
-    return Distilled(projected(X, w_star), span(directions(X)).rank)
+    found = span(X)
+    return Distilled(found.projected(w_star), found.rank)

@@ -17,9 +17,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from relulab.distillation.closed_form import distilled
 from relulab.distillation.loss import gain
-from relulab.distillation.span import projected
+from relulab.distillation.span import span
 from relulab.distillation.start import distance_bound, factors, product
 from relulab.distillation.transfer import Numbers, numbers, transfer
 from relulab.errors import UserError
@@ -63,8 +62,8 @@ def deep_limit(X: Numbers, w_star: Numbers, start: Numbers | Sequence[Numbers], 
     length = w_0.norm(dim=-1)
     if depth < 1 or (depth > 1 and not (length > 0).all()):
         raise UserError(f"depth = {depth}: from 1 on, and a deep student must not start at zero, where it never moves")
-    w_hat, inside = distilled(X, w_star).w, projected(X, w_0)
-    outside = w_0 - inside
+    within = span(X)
+    w_hat, outside = within.projected(w_star), w_0 - within.projected(w_0)
     norm, was = w_hat.norm(dim=-1), outside.norm(dim=-1)
     orthogonal = _outside(was, length, norm, depth)
     w = w_hat + outside * torch.where(was > 0, orthogonal / was, 0.0)[..., None]

@@ -13,7 +13,7 @@ from relulab.distillation.flow.factors import factor_gradients
 from relulab.distillation.flow.reduced import Reduced
 from relulab.distillation.loss import gradient, loss, pull
 from relulab.distillation.path import Path
-from relulab.distillation.span import projected
+from relulab.distillation.span import span
 from relulab.distillation.start import Factors, product
 from relulab.distillation.transfer import Numbers, transfer
 from relulab.errors import UserError
@@ -107,7 +107,7 @@ def _descends(losses: list[float], step: float, over: bool) -> None:
 
 def _path(X: Tensor, w_star: Tensor, seen: list, step: float, reached: bool, W: Factors, depth: int) -> Path:
     count, w = torch.tensor([k for k, _ in seen]), torch.stack([w for _, w in seen])
-    outside = w - torch.stack([projected(X, one) for one in w])
+    outside = w - span(X).projected(w)
     points = Reduced.of(X, w_star, w[-1])
     says = "the gradient is below its tolerance" if reached else f"all {int(count[-1])} steps are taken"
     return Path(

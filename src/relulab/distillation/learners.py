@@ -59,12 +59,13 @@ def complement(nested: Nested, at: Sequence[int], g: Float64[Tensor, "*sets #k d
 
     g has one vector for all n, or one for each.
     """
-    at = [n - 1 for n in at]
-    g = g.expand(*g.shape[:-2], len(at), g.shape[-1])
-    within = ((g @ nested.Q.mT)[..., None] * nested.Q[..., None, :, :]).cumsum(-2)  # sets k n d
-    q = g - torch.stack([within[..., j, n, :] for j, n in enumerate(at)], -2)
-    full = nested.new.cumsum(-1)[..., at] == g.shape[-1]
-    return torch.where(full[..., None], 0.0, q / q.norm(dim=-1, keepdim=True))
+    found = []
+    for n, one in zip(at, g.expand(*g.shape[:-2], len(at), g.shape[-1]).unbind(-2), strict=True):
+        Q = nested.Q[..., :n, :]
+        q = one - ((one[..., None, :] @ Q.mT) @ Q)[..., 0, :]
+        full = nested.new[..., :n].sum(-1, keepdim=True) == one.shape[-1]
+        found.append(torch.where(full, 0.0, q / q.norm(dim=-1, keepdim=True)))
+    return torch.stack(found, -2)
 
 
 def less_biased(delta: float) -> Learner:

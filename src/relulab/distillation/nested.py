@@ -45,10 +45,6 @@ class Nested(NamedTuple):
         """ŵ_k for k = 1, …, n."""
         return (self.coefficients[..., None] * self.Q).cumsum(-2)
 
-    def logits(self, X: Float64[Tensor, "N d"], at: list[int]) -> Float64[Tensor, "*sets N k"]:
-        """ŵ_kᵀx of the students of k points, for each k of ``at``, on each of N points."""
-        return X @ self.students()[..., [k - 1 for k in at], :].mT
-
 
 def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     """The students of the first k points of X, for every k from 1 to n, at about the cost of the last one.

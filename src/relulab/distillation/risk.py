@@ -68,7 +68,7 @@ def spherical_risk(w: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
     return signed_angle(w, w_star) / torch.pi
 
 
-def angular_risk(alpha: Numbers | float, law: AngleLaw, d: int) -> Float64[Tensor, "*lane"]:
+def angular_risk(alpha: Numbers, law: AngleLaw, d: int) -> Float64[Tensor, "*lane"]:
     r"""The exact risk of students at angles α to the teacher when the angle of inputs has a law and their rest none.
 
     For x = ν(cos a · w* + sin a · u), with u uniform among unit vectors orthogonal to w* in R^d, the student errs when

@@ -17,8 +17,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from relulab.distillation.loss import curvature, divergence, pull
-from relulab.distillation.span import projected, span
-from relulab.distillation.transfer import directions
+from relulab.distillation.span import span
 
 Coordinates = Float64[np.ndarray, " r"]
 
@@ -36,13 +35,13 @@ class Reduced:
     @classmethod
     def of(cls, X: Float64[Tensor, "n d"], w_star: Float64[Tensor, " d"], w_0: Float64[Tensor, " d"]) -> "Reduced":
         """``w_0`` gives the direction e, zero where it lies in the span."""
-        found = span(directions(X))
+        found = span(X)
         V = found.V[found.kept]
         Z = X @ V.mT
         z = Z @ (V @ w_star)
         order = curvature(z).argsort(descending=True)
         turn, sorted_points = torch.linalg.qr(Z[order].mT)  # Z = sorted pointsᵀ turnᵀ, with exact zeros
-        V, Z, outside = turn.mT @ V, sorted_points.mT[order.argsort()].contiguous(), w_0 - projected(X, w_0)
+        V, Z, outside = turn.mT @ V, sorted_points.mT[order.argsort()].contiguous(), w_0 - found.projected(w_0)
         # of a start in the span rounding is left, which is no direction outside
         real = outside.norm() > 8 * len(w_0) * torch.finfo(w_0.dtype).eps * w_0.norm()
         e = outside / outside.norm() if real else torch.zeros_like(outside)

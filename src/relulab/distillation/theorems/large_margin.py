@@ -33,10 +33,8 @@ def large_margin(
 
     ``delta`` other than 0 makes a false variant: the bound for minimisers w_δ that gradient descent would not find.
     """
-    found = measured(
-        X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed,
-        learner=less_biased(delta) if delta else None,
-    )  # fmt: skip
+    learner = less_biased(delta) if delta else None
+    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
     if beta is None:
         largest = math.nextafter(float(EstimatedAngles.of(X, w_star).angles[-1]), 2)
         beta = min(RIGHT, getattr(law, "widest", largest))

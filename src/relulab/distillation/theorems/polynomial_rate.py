@@ -39,10 +39,8 @@ def polynomial_rate(
 
     ``delta`` other than 0 makes a false variant: the bound for minimisers w_δ that gradient descent would not find.
     """
-    found = measured(
-        X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed,
-        learner=less_biased(delta) if delta else None,
-    )  # fmt: skip
+    learner = less_biased(delta) if delta else None
+    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
     kappa = min(EstimatedAngles.of(X, w_star).kappa, STEEP) if kappa is None else kappa
     share = getattr(found.law, "share", found.law.p)
     theta = np.concatenate([GRID, getattr(found.law, "angles", GRID)])

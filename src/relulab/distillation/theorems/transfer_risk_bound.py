@@ -34,10 +34,8 @@ def transfer_risk_bound(
     The law of angles is estimated from the sample, with a band of this confidence, unless it is known. ``delta`` other
     than 0 makes a false variant: the bound for minimisers w_δ of the loss, which gradient descent would not find.
     """
-    found = measured(
-        X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed,
-        learner=less_biased(delta) if delta else None,
-    )  # fmt: skip
+    learner = less_biased(delta) if delta else None
+    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
     bound = transfer_bound(found.law, found.n, d=found.d).value.item()
     return Finding(found.conditions, (found.against(bound),))
 
