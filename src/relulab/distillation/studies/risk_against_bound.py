@@ -143,8 +143,8 @@ class RiskAgainstBound(Study):
                   f"over {TELLING:g}.", (0, 1)),
             claim("T5.T3.n.perfect", "From as many points as dimensions the student is the teacher: the largest "
                   "‖ŵ − w*‖/‖w*‖ of a block", result.left.max("law").values, "<", 1e-6,
-                  "So there is no risk. Worded after first trials, in which the rounding of an angle showed as a risk of "
-                  "1e-9.", (0, math.inf)),
+                  "So there is no risk. Worded after first trials, in which the rounding of an angle showed as a risk "
+                  "of 1e-9.", (0, math.inf)),
         ]  # fmt: skip
         for kappa in self.kappa:
             slopes = self._slopes(result.risk.sel(law=f"κ = {kappa:g}"))
