@@ -23,21 +23,25 @@ def flows() -> None:
     for n in (D // 2, D, 2 * D):
         X, row = rng.standard_normal((n, D)), []
         for depth in DEPTHS:
-            start = rl.balanced_start(X, w_star, rng, depth=depth, norm=START) if depth > 1 else None
-            limit = rl.deep_limit(X, w_star, start, depth).w if start else rl.distilled(X, w_star).w
+            start = rl.distillation.balanced_start(X, w_star, rng, depth=depth, norm=START) if depth > 1 else None
+            limit = (
+                rl.distillation.deep_limit(X, w_star, start, depth).w
+                if start
+                else rl.distillation.distilled(X, w_star).w
+            )
             began = time.process_time()
-            path = rl.distillation_flow(X, w_star, start)
+            path = rl.distillation.distillation_flow(X, w_star, start)
             row.append(f"{float((path.end - limit).norm()):.1e} {time.process_time() - began:.1f} s")
         print(f"  n = {n:3}: " + " | ".join(row), flush=True)
 
 
 def curve() -> None:
     rng = np.random.default_rng(1)
-    task, sets, n = rl.Angular(200, rl.PolynomialAngles(1)), 20, list(range(1, 200, 6))
+    task, sets, n = rl.distillation.Angular(200, rl.distillation.PolynomialAngles(1)), 20, list(range(1, 200, 6))
     X, test = task.draw(rng, sets * 200).reshape(sets, 200, 200), task.draw(rng, 2000)
 
     def fast():
-        students = rl.nested_students(X, task.e1).students().numpy()
+        students = rl.distillation.nested_students(X, task.e1).students().numpy()
         return [((students[:, k - 1] @ test.T >= 0) != (test[:, 0] >= 0)).mean() for k in n]
 
     def naive():

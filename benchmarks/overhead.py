@@ -11,9 +11,9 @@ from functools import wraps
 from pathlib import Path
 
 from relulab import Local, find_study, run_study
-from relulab.lab.engines import measure
-from relulab.lab.runner import Silent, _Job
-from relulab.lab.store import Run
+from relulab.lab.run.engines import measure
+from relulab.lab.run.runner import Silent, _Job
+from relulab.lab.run.store import Run
 
 BOUND = 0.03
 

@@ -38,7 +38,7 @@ def main() -> None:
     torch.set_num_threads(1)
     x, net = torch.randn(N, D, generator=torch.Generator().manual_seed(0)), layer()
     start = time.process_time()
-    found = rl.prune(net, x, tolerance=1e-6)
+    found = rl.specialization.prune(net, x, tolerance=1e-6)
     spent = time.process_time() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"prune: {UNITS} units to {found.net.widths[1]}, {found.lost:.1e} of the variance lost")

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 import relulab as rl
-from relulab.data.orthants import OppositeOrthants, SpanningSupports
+from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
 D, SIDES = 100, ((1_000, 50), (20_000, 100))
 
@@ -42,22 +42,22 @@ def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     rng = np.random.default_rng(0)
     data = OppositeOrthants(D).draw(rng, n)
-    rl.max_margin(data.X[:500], data.y[:500])  # imports what it needs
+    rl.bias.max_margin(data.X[:500], data.y[:500])  # imports what it needs
     print(f"{n:,} rows, {D} columns, {torch.get_num_threads()} threads")
-    found = timed("separable: counts and worst pairs", lambda: rl.separability(data.X, data.y, subset=False))
+    found = timed("separable: counts and worst pairs", lambda: rl.bias.separability(data.X, data.y, subset=False))
     print(f"    holds: {found.holds}")
     noise, y = rng.standard_normal((n, D)), data.y
     del data
-    found = timed("random, half of all pairs broken", lambda: rl.separability(noise, y, subset=False))
+    found = timed("random, half of all pairs broken", lambda: rl.bias.separability(noise, y, subset=False))
     print(f"    broken: {found.broken:,} of {found.equal.count + found.different.count:,}")
-    found = timed("the same with the greedy subset", lambda: rl.separability(noise, y))
+    found = timed("the same with the greedy subset", lambda: rl.bias.separability(noise, y))
     print(f"    kept: {len(found.kept)}")
     torch.set_num_threads(1)
     for k, d in SIDES:
         for kind in (OppositeOrthants, SpanningSupports):
             data = kind(d).draw(rng, 2 * k)
             what = f"max-margin, both sides of {k:,} × {d}, {kind.__name__}"
-            plus, minus = timed(what, lambda data=data: rl.max_margin(data.X, data.y))
+            plus, minus = timed(what, lambda data=data: rl.bias.max_margin(data.X, data.y))
             print(f"    KKT residual {max(plus.residual, minus.residual):.1e}, supports {len(plus.supports)}")
     rows = min(n, 10_000)
     print(f"the whole Gram matrix of {rows:,} rows: {naive(noise[:rows], y.numpy()[:rows]):.2f} s;", end=" ")

@@ -15,9 +15,10 @@ import time
 
 import torch
 
-from relulab import Gaussian, Observer, Probe, Task, sgd, small_normal, teacher
-from relulab.lab.speed import product_rate
-from relulab.specialization.studies.recovery import Recovery
+from relulab import Gaussian, Probe, Task, sgd, small_normal
+from relulab.lab.run.speed import product_rate
+from relulab.subjects.specialization import Observer, teacher
+from relulab.subjects.specialization.studies.recovery import Recovery
 
 D, C, BATCH, M = 100, 50, 16, 20
 POLARITY = (0, 0.5, 1, 1.5, 2, 2.5)

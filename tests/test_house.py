@@ -33,7 +33,7 @@ def offences(paths: list[Path], *forbidden: str) -> list[str]:
 
 
 def test_the_reader_of_imports_sees_one():
-    assert "relulab.errors.UserError" in imports(SRC / "nets" / "mlp.py")
+    assert "relulab.core.errors.UserError" in imports(SRC / "nets" / "mlp.py")
 
 
 def test_foundations_know_no_subject_and_no_lab():
@@ -56,7 +56,7 @@ def test_a_subject_knows_no_other_subjects_studies():
 
 def test_the_report_reads_files_only():
     assert not offences([p for p in FILES if within(p, "lab/report")], "torch", "relulab.lab.catalogue", "relulab.nets")
-    code = "import sys, relulab.lab.report; print('torch' in sys.modules)"
+    code = "import sys, relulab.lab.show.report; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 

@@ -18,7 +18,7 @@ def activations(dtype):
 
 
 def rho(dtype):
-    return relulab.correlation(*activations(dtype))
+    return relulab.specialization.correlation(*activations(dtype))
 
 
 def looks(dtype):
@@ -40,12 +40,12 @@ def nodes(dtype, count=N_STUDENTS, lanes=LANES):
     generator = torch.Generator().manual_seed(count)
     w = torch.randn(lanes, count, 5, generator=generator, dtype=torch.float64).to(dtype)
     b = torch.randn(lanes, count, 1, generator=generator, dtype=torch.float64).to(dtype)
-    return relulab.Nodes(w, b.squeeze(-1))
+    return relulab.specialization.Nodes(w, b.squeeze(-1))
 
 
 def alone(dtype, count=N_STUDENTS):
     """The same of a single network, which some instruments take alone."""
-    return relulab.Nodes(*(t[0] for t in nodes(dtype, count, 1)))
+    return relulab.specialization.Nodes(*(t[0] for t in nodes(dtype, count, 1)))
 
 
 def directions(dtype):
@@ -62,7 +62,7 @@ def classes(dtype):
 
 
 def V(dtype):
-    return relulab.top_down(net(dtype), points(dtype))["1"]
+    return relulab.specialization.top_down(net(dtype), points(dtype))["1"]
 
 
 def labels(dtype):
@@ -189,8 +189,8 @@ def test_lanes_together_equal_lanes_alone(name):
 def _lane(argument, i: int):
     if isinstance(argument, relulab.MLP):
         return argument.lane(i)
-    if isinstance(argument, relulab.Nodes):
-        return relulab.Nodes(*(t[i : i + 1] for t in argument))
+    if isinstance(argument, relulab.specialization.Nodes):
+        return relulab.specialization.Nodes(*(t[i : i + 1] for t in argument))
     if isinstance(argument, torch.Tensor) and (argument.dim() > 2 or len(argument) == LANES):
         return argument[i : i + 1]
     return argument
@@ -220,7 +220,9 @@ def test_students_may_be_permuted(name):
 def test_correlation_does_not_feel_positive_rescaling():
     f_star, f = activations(torch.float64)
     scale = torch.logspace(-3, 3, N_STUDENTS, dtype=torch.float64)
-    torch.testing.assert_close(relulab.correlation(f_star, f * scale), relulab.correlation(f_star, f))
+    torch.testing.assert_close(
+        relulab.specialization.correlation(f_star, f * scale), relulab.specialization.correlation(f_star, f)
+    )
 
 
 def test_rescaling_a_unit_and_undoing_it_above_scales_top_down_alone():
@@ -231,8 +233,10 @@ def test_rescaling_a_unit_and_undoing_it_above_scales_top_down_alone():
         b.data *= 4
     two.W[1].data /= 4
     torch.testing.assert_close(two(x), one(x))
-    torch.testing.assert_close(relulab.top_down(two, x)["1"] * 4, relulab.top_down(one, x)["1"])
-    torch.testing.assert_close(relulab.fan_out(two)["1"] * 4, relulab.fan_out(one)["1"])
+    torch.testing.assert_close(
+        relulab.specialization.top_down(two, x)["1"] * 4, relulab.specialization.top_down(one, x)["1"]
+    )
+    torch.testing.assert_close(relulab.specialization.fan_out(two)["1"] * 4, relulab.specialization.fan_out(one)["1"])
 
 
 @pytest.mark.parametrize("name", ["separability", "max_margin"])

@@ -1,166 +1,58 @@
 """relulab: a laboratory for what ReLU networks learn.
 
-The names a user needs, grouped. They are imported when first used, so that ``import relulab`` costs nothing.
+The names that every user needs, and each subject as a namespace: ``relulab.bias.max_margin``. They are imported when
+first used, so that ``import relulab`` costs nothing.
 """
 
-from importlib import import_module
+from typing import TYPE_CHECKING
 
-_DOOR = {
+from relulab.core.door import opened
+
+if TYPE_CHECKING:
     # networks
-    "MLP": "nets.mlp",
-    "small_normal": "nets.initial",
-    "torch_default": "nets.initial",
-    "balanced": "nets.initial",
-    "residual_default": "nets.initial",
-    "Residual": "nets.residual",
-    "digit_net": "nets.digit_net",
-    "layer_features": "nets.digit_net",
-    "hidden": "nets.hooks",
-    "load": "nets.files.network",
-    "save": "nets.files.network",
-    # data
-    "Gaussian": "data.inputs",
-    "Uniform": "data.inputs",
-    "Task": "data.task",
-    "Labelled": "data.labelled",
-    "labelled": "data.labelled",
-    "LabelledTask": "data.labelled_task",
-    "OppositeOrthants": "data.orthants",
-    "SpanningSupports": "data.orthants",
-    "PolynomialAngles": "data.angles",
-    "SphereAngles": "data.angles",
-    "Angular": "data.angles",
-    "read_points": "data.files",
-    "mnist": "data.mnist",
-    "read_idx": "data.idx",
-    "read_table": "data.tables",
-    "read_features": "data.tables",
-    "read_linear_teacher": "data.linear_teacher",
-    # training
-    "sgd": "train.sgd",
-    "gradient_flow": "train.flow.gradient_flow",
-    "MSE": "train.losses",
-    "CrossEntropy": "train.losses",
-    "Logistic": "train.losses",
-    "Probe": "train.probe",
-    # specialisation
-    "teacher": "specialization.teacher",
-    "Observer": "specialization.observation",
-    "correlation": "specialization.correlation",
-    "layer_correlations": "specialization.correlation",
-    "best_match": "specialization.correlation",
-    "rho_mean": "specialization.correlation",
-    "recovered": "specialization.correlation",
-    "mean_rank": "specialization.mean_rank",
-    "fan_out": "specialization.fan_out",
-    "top_down": "specialization.top_down",
-    "modulation": "specialization.top_down",
-    "recovered_at": "specialization.history",
-    "focus": "specialization.history",
-    "focus_shifts": "specialization.history",
-    "history": "specialization.history",
-    "Nodes": "specialization.nodes",
-    "lowest": "specialization.nodes",
-    "regular": "specialization.nodes",
-    "regularised": "specialization.nodes",
-    "alignment": "specialization.alignment",
-    "observers": "specialization.observers",
-    "band_counts": "specialization.observers",
-    "kappa": "specialization.observers",
-    "eta": "specialization.scatter",
-    "mu": "specialization.scatter",
-    "tau": "specialization.scatter",
-    "Box": "specialization.box",
-    "creases": "specialization.creases",
-    "groups": "specialization.groups",
-    "Augmented": "specialization.augmentation",
-    "teacher_agnostic": "specialization.augmentation",
-    "teacher_aware": "specialization.augmentation",
-    "NearBoundaries": "specialization.near_boundaries",
-    "prune": "specialization.pruning",
-    "gradient_rule": "specialization.theorems.gradient_rule",
-    "relu_independence": "specialization.theorems.relu_independence",
-    "interpolation": "specialization.theorems.interpolation",
-    "student_specialization": "specialization.theorems.student_specialization",
-    "prunable_students": "specialization.theorems.prunable_students",
-    "polynomial_samples": "specialization.theorems.polynomial_samples",
-    "teacher_aware_samples": "specialization.theorems.teacher_aware_samples",
-    "noisy_recovery": "specialization.theorems.noisy_recovery",
-    "spherical_push": "specialization.theorems.spherical_push",
-    "norm_ratio": "specialization.theorems.symmetry_breaking",
-    "negative_feedback": "specialization.theorems.negative_feedback",
-    # inductive bias
-    "sector_gain": "bias.sectors",
-    "sector": "bias.sectors",
-    "extremal_sectors": "bias.sectors",
-    "extremal_directions": "bias.extremal",
-    "neuron_sectors": "bias.early_phase",
-    "separability": "bias.separability",
-    "feature_separability": "bias.features",
-    "max_margin": "bias.max_margin",
-    "hard_margin": "bias.max_margin",
-    "limit_distance": "bias.limit",
-    "two_extremal_directions": "bias.theorems.two_extremal_directions",
-    "absorbing_sectors": "bias.theorems.absorbing_sectors",
-    "balanced_neurons": "bias.theorems.balanced_neurons",
-    "max_margin_neurons": "bias.theorems.max_margin_neurons",
-    "learnt_function": "bias.theorems.learnt_function",
-    "kkt_point": "bias.theorems.kkt_point",
-    # linear distillation
-    "transfer": "distillation.transfer",
-    "soft_labels": "distillation.transfer",
-    "from_labels": "distillation.transfer",
-    "angle": "distillation.angles",
-    "signed_angle": "distillation.angles",
-    "distilled": "distillation.closed_form",
-    "nested_students": "distillation.nested",
-    "hard_target": "distillation.learners",
-    "unbiased": "distillation.learners",
-    "monotonicity": "distillation.monotonicity",
-    "transfer_risk": "distillation.risk",
-    "spherical_risk": "distillation.risk",
-    "angular_risk": "distillation.risk",
-    "sample_risks": "distillation.risk_curve",
-    "angular_risks": "distillation.risk_curve",
-    "EstimatedAngles": "distillation.estimated_angles",
-    "transfer_bound": "distillation.bound",
-    "samples_needed": "distillation.bound",
-    "margin_bound": "distillation.bound",
-    "polynomial_bound": "distillation.bound",
-    "strong_monotonicity": "distillation.theorems.strong_monotonicity",
-    "transfer_risk_bound": "distillation.theorems.transfer_risk_bound",
-    "large_margin": "distillation.theorems.large_margin",
-    "polynomial_rate": "distillation.theorems.polynomial_rate",
-    "approximate_students": "distillation.theorems.approximate_students",
-    "balanced_start": "distillation.start",
-    "balanced_factors": "distillation.start",
-    "largest_start": "distillation.start",
-    "distance_bound": "distillation.start",
-    "deep_limit": "distillation.deep_limit",
-    "distillation_flow": "distillation.flow.distillation_flow",
-    "distillation_descent": "distillation.descent",
-    "shallow_student": "distillation.theorems.shallow_student",
-    "deep_student": "distillation.theorems.deep_student",
     # the laboratory
-    "Verdict": "lab.theorem",
-    "Check": "lab.theorem",
-    "Finding": "lab.theorem",
-    "find_study": "lab.catalogue",
-    "find_theorem": "lab.catalogue",
-    "run_study": "lab.runner",
-    "Local": "lab.engines.local",
-    "Dask": "lab.engines.dask",
-    "UserError": "errors",
-    "RunStopped": "errors",
-}
-__all__ = list(_DOOR)
+    from relulab.core.errors import RunStopped as RunStopped
+    from relulab.core.errors import UserError as UserError
 
+    # data
+    from relulab.data.inputs import Gaussian as Gaussian
+    from relulab.data.inputs import Uniform as Uniform
+    from relulab.data.labelled import Labelled as Labelled
+    from relulab.data.labelled import labelled as labelled
+    from relulab.data.labelled_task import LabelledTask as LabelledTask
+    from relulab.data.mnist import mnist as mnist
+    from relulab.data.task import Task as Task
 
-def __getattr__(name: str):
-    if name not in _DOOR:
-        raise AttributeError(f"module 'relulab' has no attribute {name!r}")
-    return getattr(import_module(f"relulab.{_DOOR[name]}"), name)
+    # training
+    from relulab.flow.gradient_flow import gradient_flow as gradient_flow
+    from relulab.io.network import load as load
+    from relulab.io.network import save as save
+    from relulab.io.points import read_points as read_points
+    from relulab.io.tables import read_table as read_table
+    from relulab.lab.catalogue import find_study as find_study
+    from relulab.lab.catalogue import find_theorem as find_theorem
+    from relulab.lab.run.engines.dask import Dask as Dask
+    from relulab.lab.run.engines.local import Local as Local
+    from relulab.lab.run.runner import run_study as run_study
+    from relulab.lab.theorem import Check as Check
+    from relulab.lab.theorem import Finding as Finding
+    from relulab.lab.theorem import Verdict as Verdict
+    from relulab.nets.hooks import hidden as hidden
+    from relulab.nets.initial import balanced as balanced
+    from relulab.nets.initial import residual_default as residual_default
+    from relulab.nets.initial import small_normal as small_normal
+    from relulab.nets.initial import torch_default as torch_default
+    from relulab.nets.mlp import MLP as MLP
+    from relulab.nets.residual import Residual as Residual
 
-
-def __dir__() -> list[str]:
-    return __all__
+    # subjects
+    from relulab.subjects import bias as bias
+    from relulab.subjects import distillation as distillation
+    from relulab.subjects import specialization as specialization
+    from relulab.train.losses import MSE as MSE
+    from relulab.train.losses import CrossEntropy as CrossEntropy
+    from relulab.train.losses import Logistic as Logistic
+    from relulab.train.probe import Probe as Probe
+    from relulab.train.sgd import sgd as sgd
+else:
+    __getattr__, __dir__, __all__ = opened(__name__)

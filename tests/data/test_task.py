@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from relulab import Gaussian, Task, Uniform, UserError, teacher
+from relulab import Gaussian, Task, Uniform, UserError
+from relulab.subjects.specialization import teacher
 
 
 def make(seeds, polarity=1.0, **options) -> Task:

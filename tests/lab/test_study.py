@@ -4,7 +4,7 @@ import pytest
 
 from relulab import UserError, find_study, find_theorem
 from relulab.lab.catalogue import find, listing, studies
-from relulab.lab.settings import changes, parse
+from relulab.lab.run.settings import changes, parse
 from relulab.lab.study import Study
 
 

@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch.nn.functional import softplus
 
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
 from relulab.data.labelled_task import LabelledTask
-from relulab.data.orthants import OppositeOrthants
-from relulab.errors import UserError
 from relulab.nets.initial import residual_default, torch_default
 from relulab.nets.residual import Residual
-from relulab.seeds import Role, stream
+from relulab.subjects.bias.tools.orthants import OppositeOrthants
 from relulab.train.losses import Logistic
 from relulab.train.sgd import sgd
 

@@ -41,7 +41,7 @@ class Origin(relulab.Gaussian):
 def make_task(
     fresh: bool = False, seeds=SEEDS, polarity=POLARITY, outputs: int = 3, inputs=None, **options
 ) -> relulab.Task:
-    teacher = relulab.teacher((5, 4, outputs), seeds=seeds, polarity=polarity)
+    teacher = relulab.specialization.teacher((5, 4, outputs), seeds=seeds, polarity=polarity)
     options = {"n_train": 60, "n_held_out": 10, "dtype": torch.float64, **options}
     return relulab.Task(teacher, inputs or relulab.Gaussian(5), seeds=seeds, fresh=fresh, **options)
 

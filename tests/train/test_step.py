@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relulab import MSE, CrossEntropy, Gaussian, Probe, Task, UserError, sgd, small_normal, teacher, torch_default
+from relulab import MSE, CrossEntropy, Gaussian, Probe, Task, UserError, sgd, small_normal, torch_default
+from relulab.subjects.specialization import teacher
 from relulab.train.step import Step
 
 LOSSES = {

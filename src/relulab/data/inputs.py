@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float64
 
-from relulab.errors import UserError
+from relulab.core.errors import UserError
 
 
 @runtime_checkable

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from relulab.data.numbers import Numbers, tensor
-from relulab.errors import UserError
+from relulab.core.errors import UserError
+from relulab.core.numbers import Numbers, tensor
 
 
 class Labelled(NamedTuple):

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
 from relulab.data.labelled import Labelled
 from relulab.data.task import Points
-from relulab.errors import UserError
-from relulab.seeds import Role, stream
 
 
 class LabelledTask:
@@ -19,7 +19,7 @@ class LabelledTask:
     An epoch goes through all points once in a random order, as a shuffled data loader does; what does not fill a last
     batch is left out of it.
 
-    >>> from relulab.data.orthants import OppositeOrthants
+    >>> from relulab.subjects.bias.tools.orthants import OppositeOrthants
     >>> task = LabelledTask([OppositeOrthants(3).draw(np.random.default_rng(0), 10)], seeds=[0])
     >>> sorted(task.batches(0, 2, 5).flatten().tolist()) == list(range(10))
     True

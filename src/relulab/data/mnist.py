@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import UInt8
 
-from relulab.data.idx import read_idx
-from relulab.errors import UserError
+from relulab.core.errors import UserError
+from relulab.io.idx import read_idx
 
 VARIABLE = "RELULAB_DATA"
 STEMS = {"train": "train", "held out": "t10k"}

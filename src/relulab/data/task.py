@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
 from relulab.data.inputs import Inputs
-from relulab.errors import UserError
 from relulab.nets.mlp import MLP
-from relulab.seeds import Role, stream
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib import import_module
 
-from relulab.errors import UserError, nearest
+from relulab.core.errors import UserError, nearest
 from relulab.lab.instrument import REGISTRY, Instrument
 from relulab.lab.study import Study
 from relulab.lab.theorem import Theorem
@@ -13,7 +13,7 @@ SUBJECTS = ("specialization", "bias", "distillation")
 
 def _modules(kind: str, folder: str = ""):
     for subject in SUBJECTS:
-        package = f"relulab.{subject}"
+        package = f"relulab.subjects.{subject}"
         for name in getattr(import_module(package), kind):
             module = import_module(f"{package}{folder}.{name}")
             wanted = {"STUDIES": "STUDY", "THEOREMS": "THEOREM"}.get(kind)
@@ -34,7 +34,7 @@ def theorems() -> dict[str, Theorem]:
 
 @cache
 def instruments() -> dict[str, Instrument]:
-    list(_modules("INSTRUMENTS"))
+    list(_modules("INSTRUMENTS", ".instruments"))
     return dict(REGISTRY)
 
 
@@ -97,7 +97,7 @@ def listing() -> list[dict]:
 
 def _subject(thing) -> str:
     """The package that it lives in."""
-    return thing.__module__.split(".")[1]
+    return thing.__module__.split(".")[2]
 
 
 def matching(rows: list[dict], word: str) -> list[dict]:

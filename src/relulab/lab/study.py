@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
-from relulab.errors import UserError, nearest
+from relulab.core.errors import UserError, nearest
 from relulab.lab.claim import Claim
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from relulab.lab.animation import Animation
+    from relulab.lab.show.animation import Animation
 
 Tick = Callable[[int], None]
 

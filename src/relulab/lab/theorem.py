@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from relulab.errors import UserError, nearest
+from relulab.core.errors import UserError, nearest
 
 
 class Verdict(Enum):

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from relulab.errors import UserError
+from relulab.core.errors import UserError
 from relulab.nets.mlp import MLP
 
 RECTIFIERS = (nn.ReLU, nn.LeakyReLU, nn.ReLU6, nn.PReLU)

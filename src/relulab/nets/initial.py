@@ -7,10 +7,10 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from relulab.errors import UserError
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
-from relulab.seeds import Role, stream
 
 Net = TypeVar("Net", MLP, Residual)
 

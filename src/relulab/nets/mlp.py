@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from relulab.errors import UserError
+from relulab.core.errors import UserError
 
 
 class MLP(nn.Module):

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from relulab.errors import UserError
+from relulab.core.errors import UserError
 
 
 class Residual(nn.Module):

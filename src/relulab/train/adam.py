@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from relulab.errors import UserError
+from relulab.core.errors import UserError
 
 
 class Fit(NamedTuple):

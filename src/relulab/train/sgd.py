@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import xarray as xr
 
+from relulab.core.errors import UserError
 from relulab.data.labelled_task import LabelledTask
 from relulab.data.task import Task
-from relulab.errors import UserError
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
 from relulab.train.feed import feed

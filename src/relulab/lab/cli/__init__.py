@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from relulab.errors import RunStopped, UserError
+from relulab.core.errors import RunStopped, UserError
 from relulab.lab.cli import keep, look, max_margin, measure, prune, separability, strength, transfer_risk, work
 from relulab.lab.cli.pipes import quiet_pipes
 

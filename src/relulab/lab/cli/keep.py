@@ -12,7 +12,7 @@ from relulab.lab.cli.work import Runs
 
 def runs_(runs: Runs = Path("runs"), json_: Json = False) -> None:
     """What runs there are: state, units, size and age."""
-    from relulab.lab.store import runs_in
+    from relulab.lab.run.store import runs_in
 
     rows = [_row(run) for run in runs_in(runs)]
     if json_:
@@ -55,8 +55,8 @@ def watch(
 
 def _run_to_watch(wanted: str | None, runs: Path):
     """A folder, the newest run of a study, or the newest that a process works on."""
-    from relulab.errors import UserError
-    from relulab.lab.store import Run, runs_in
+    from relulab.core.errors import UserError
+    from relulab.lab.run.store import Run, runs_in
 
     if wanted and (Path(wanted) / "config.json").is_file():
         return Run(Path(wanted))
@@ -79,9 +79,9 @@ def clean(
     json_: Json = False,
 ) -> None:
     """Remove runs, after asking. Runs that a process is working on stay."""
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
     from relulab.lab.cli.tables import console, print_runs
-    from relulab.lab.words import size
+    from relulab.lab.show.words import size
 
     rows = [(run, _row(run)) for run in _chosen(ids or [], runs)]
     wanted = [(run, row) for run, row in rows if row["state"] != "running"]
@@ -97,7 +97,7 @@ def clean(
 
 def _chosen(ids: list[str], runs: Path) -> list:
     """The runs of some studies and those in some folders; all of them when none is named."""
-    from relulab.lab.store import Run, runs_in
+    from relulab.lab.run.store import Run, runs_in
 
     if not ids:
         return runs_in(runs)

@@ -89,7 +89,7 @@ def _plain(value: object) -> str:
 
 def env(json_: Json = False) -> None:
     """Versions, machine and commit that a run would record."""
-    from relulab.lab.environment import environment
+    from relulab.lab.run.environment import environment
 
     document = environment()
     if json_:

@@ -21,11 +21,11 @@ def max_margin(
     json_: Json = False,
 ) -> None:
     """The max-margin vector of each class, its support examples, and whether IB theorem 1 speaks about the data."""
-    from relulab.bias.max_margin import max_margin
-    from relulab.bias.max_margin_report import arrays, max_margin_rows, picture
-    from relulab.bias.separability import separability
-    from relulab.data.tables import read_table
-    from relulab.lab.store import PICTURES, check_place, write_arrays, write_bytes
+    from relulab.io.tables import read_table
+    from relulab.lab.run.store import PICTURES, check_place, write_arrays, write_bytes
+    from relulab.subjects.bias.instruments.max_margin import max_margin
+    from relulab.subjects.bias.instruments.separability import separability
+    from relulab.subjects.bias.measurements.max_margin_report import arrays, max_margin_rows, picture
 
     for path, endings in ((out, (".npz",)), (figure, PICTURES)):
         if path:
@@ -41,7 +41,7 @@ def max_margin(
     if out:
         write_arrays(out, **arrays(found))
     if figure:
-        from relulab.lab.figure import drawn
+        from relulab.lab.show.figure import drawn
 
         write_bytes(figure, drawn(picture(found, data), figure.suffix[1:]))
     if json_:

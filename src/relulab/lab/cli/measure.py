@@ -29,11 +29,11 @@ def correlation(
     json_: Json = False,
 ) -> None:
     """Which unit of B follows which unit of A, layer by layer: normalised correlations of their activations."""
-    from relulab.errors import UserError
-    from relulab.lab.store import check_place
-    from relulab.nets.files import load
-    from relulab.specialization.correlation import layer_correlations
-    from relulab.specialization.matches import ENDINGS, matches, write
+    from relulab.core.errors import UserError
+    from relulab.io.network import load
+    from relulab.lab.run.store import check_place
+    from relulab.subjects.specialization.instruments.correlation import layer_correlations
+    from relulab.subjects.specialization.measurements.matches import ENDINGS, matches, write
 
     if out:
         check_place(out, ENDINGS)
@@ -62,8 +62,8 @@ def alignment(
     json_: Json = False,
 ) -> None:
     """Which student's hyperplane lies on which teacher node's, how closely, and who observes it: two layers."""
-    from relulab.nets.files import load
-    from relulab.specialization.pair_report import pair_rows
+    from relulab.io.network import load
+    from relulab.subjects.specialization.measurements.pair_report import pair_rows
 
     nets = [load(path, slope=slope) for path in (teacher, student)]
     found = pair_rows(*nets, points(data, *nets), band)
@@ -78,8 +78,8 @@ def alignment(
 @app.command("gradient-rule")
 def gradient_rule(teacher: Network, student: Network, data: Data, slope: Slope = None, json_: Json = False) -> None:
     """The gradient of every layer by SS.L1 and by back-propagation: their gap, and how large the gradient is."""
-    from relulab.nets.files import load
-    from relulab.specialization.theorems.gradient_rule import gradient_rule, gradient_sizes
+    from relulab.io.network import load
+    from relulab.subjects.specialization.theorems.gradient_rule import gradient_rule, gradient_sizes
 
     nets = [load(path, slope=slope) for path in (teacher, student)]
     x = points(data, *nets)
@@ -92,8 +92,8 @@ def gradient_rule(teacher: Network, student: Network, data: Data, slope: Slope =
 
 def points(path: Path, *nets):
     """The points of a file, in rows where a fully connected network is to take them."""
-    from relulab.data.files import read_points
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
+    from relulab.io.points import read_points
     from relulab.nets.mlp import MLP
 
     x = read_points(path)

@@ -6,8 +6,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.cli.tables import checks, console, verdict
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Verdict
-from relulab.lab.words import number
 
 SHOWN = 30  # rows of a table
 

@@ -5,9 +5,9 @@ import shlex
 from rich.markup import escape
 from rich.table import Table
 
-from relulab.bias import max_margin_report, separability_report
 from relulab.lab.cli.tables import console
-from relulab.lab.words import number
+from relulab.lab.show.words import number
+from relulab.subjects.bias.measurements import max_margin_report, separability_report
 
 SHOWN = 8  # entries of a vector, rows of supports
 

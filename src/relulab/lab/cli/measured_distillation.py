@@ -3,9 +3,9 @@
 from rich.markup import escape
 from rich.table import Table
 
-from relulab.distillation import transfer_words
 from relulab.lab.cli.tables import console
-from relulab.lab.words import number
+from relulab.lab.show.words import number
+from relulab.subjects.distillation.measurements import transfer_words
 
 
 def print_transfer_risk(document: dict) -> None:

@@ -6,12 +6,12 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
 from relulab.lab.cli.tables import errors
-from relulab.lab.meter import Progress
-from relulab.lab.runner import rough_seconds
-from relulab.lab.speed import product_rate
-from relulab.lab.store import Run
+from relulab.lab.run.meter import Progress
+from relulab.lab.run.runner import rough_seconds
+from relulab.lab.run.speed import product_rate
+from relulab.lab.run.store import Run
+from relulab.lab.show.words import size, span
 from relulab.lab.study import Study, Unit
-from relulab.lab.words import size, span
 
 LINE = 10.0  # seconds, at the least, between plain lines
 

@@ -25,10 +25,10 @@ def prune(
     json_: Json = False,
 ) -> None:
     """Merge hidden nodes that share a hyperplane, drop those that add nothing, and say what that changes."""
-    from relulab.lab.store import PICTURES, check_place, write_bytes
-    from relulab.nets.files import load, save
-    from relulab.specialization import pruning
-    from relulab.specialization.pruning_report import group_rows, picture
+    from relulab.io.network import load, save
+    from relulab.lab.run.store import PICTURES, check_place, write_bytes
+    from relulab.subjects.specialization import pruning
+    from relulab.subjects.specialization.measurements.pruning_report import group_rows, picture
 
     for path, endings in ((out, (".safetensors",)), (figure, PICTURES)):
         if path:
@@ -46,7 +46,7 @@ def prune(
     if out:
         save(found.net.to(net.dtype), out)
     if figure:
-        from relulab.lab.figure import drawn
+        from relulab.lab.show.figure import drawn
 
         write_bytes(figure, drawn(picture(found), figure.suffix[1:]))
     if json_:

@@ -34,13 +34,13 @@ def separability(
     json_: Json = False,
 ) -> None:
     """Are all points of equal labels at acute angles, all of different ones not? Which pairs break it, how far?"""
-    from relulab.bias.features import features
-    from relulab.bias.separability import separability
-    from relulab.bias.separability_report import arrays, picture, separability_row
-    from relulab.data.tables import read_table
+    from relulab.io.network import load
+    from relulab.io.tables import read_table
     from relulab.lab.cli.tables import working
-    from relulab.lab.store import PICTURES, check_place, write_arrays, write_bytes
-    from relulab.nets.files import load
+    from relulab.lab.run.store import PICTURES, check_place, write_arrays, write_bytes
+    from relulab.subjects.bias.instruments.separability import separability
+    from relulab.subjects.bias.measurements.separability_report import arrays, picture, separability_row
+    from relulab.subjects.bias.tools.features import features
 
     for path, endings in ((out, (".npz",)), (figure, PICTURES)):
         if path:
@@ -63,7 +63,7 @@ def separability(
     if out:
         write_arrays(out, **arrays(found))
     if figure:
-        from relulab.lab.figure import drawn
+        from relulab.lab.show.figure import drawn
 
         write_bytes(figure, drawn(picture(layers, data), figure.suffix[1:]))
     if json_:
@@ -75,7 +75,7 @@ def separability(
 
 def _shaped(X, shape: str | None):
     """Rows as pictures, for networks that take those."""
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
 
     if shape is None:
         return X
@@ -89,7 +89,7 @@ def _check_pictures(net, x) -> None:
     """Rows for a network that takes pictures: how to say what they are. Only exported programs tell their shape."""
     from math import prod
 
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
 
     sizes = getattr(net, "sizes", [])[1:]
     if x.dim() > 2 or len(sizes) < 2:

@@ -22,10 +22,10 @@ def strength(
     json_: Json = False,
 ) -> None:
     """Which teacher nodes are strong, when each was recovered and by which student, and how often students shifted."""
-    from relulab.errors import UserError
-    from relulab.lab.store import PICTURES, check_place, write_bytes
-    from relulab.nets.files import load
-    from relulab.specialization.history import focus_shifts, history, picture
+    from relulab.core.errors import UserError
+    from relulab.io.network import load
+    from relulab.lab.run.store import PICTURES, check_place, write_bytes
+    from relulab.subjects.specialization.instruments.history import focus_shifts, history, picture
 
     if figure:
         check_place(figure, PICTURES)
@@ -42,7 +42,7 @@ def strength(
         "threshold": threshold, "layers": layers, "figure": str(figure) if figure else None,
     }  # fmt: skip
     if figure:
-        from relulab.lab.figure import drawn
+        from relulab.lab.show.figure import drawn
 
         write_bytes(figure, drawn(picture(found, document["checkpoints"]), figure.suffix[1:]))
     if json_:

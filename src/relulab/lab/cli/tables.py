@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from relulab.lab.papers import PAPERS, paper_of
-from relulab.lab.words import ago, number, size, span
+from relulab.lab.show.words import ago, number, size, span
 
 console = Console()
 errors = Console(stderr=True)

@@ -35,10 +35,10 @@ def transfer_risk(
     json_: Json = False,
 ) -> None:
     """How many points do I need to distil a linear teacher? Angles, bound (T5 theorem 5.3) and measured risk."""
-    from relulab.distillation.transfer_report import arrays, transfer_report, transfer_rows
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
     from relulab.lab.cli.tables import working
-    from relulab.lab.store import PICTURES, check_place, write_arrays, write_bytes
+    from relulab.lab.run.store import PICTURES, check_place, write_arrays, write_bytes
+    from relulab.subjects.distillation.measurements.transfer_report import arrays, transfer_report, transfer_rows
 
     for path, endings in ((out, (".npz",)), (figure, PICTURES)):
         if path:
@@ -62,8 +62,8 @@ def transfer_risk(
     if out:
         write_arrays(out, **arrays(found))
     if figure:
-        from relulab.distillation.transfer_picture import picture
-        from relulab.lab.figure import drawn
+        from relulab.lab.show.figure import drawn
+        from relulab.subjects.distillation.measurements.transfer_picture import picture
 
         write_bytes(figure, drawn(picture(found, risk), figure.suffix[1:]))
     if json_:
@@ -77,10 +77,10 @@ def read_transfer(file: Path, teacher: Path | None, label: str | None):
     """The points, the teacher's weights, and whether the last of those is a bias."""
     import numpy as np
 
-    from relulab.data.linear_teacher import read_linear_teacher, with_ones
-    from relulab.data.tables import read_features
-    from relulab.distillation.transfer import from_labels
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
+    from relulab.io.linear_teacher import read_linear_teacher, with_ones
+    from relulab.io.tables import read_features
+    from relulab.subjects.distillation.tools.transfer import from_labels
 
     if (teacher is None) == (label is None):
         given = "neither --teacher nor --label" if teacher is None else "both --teacher and --label"
@@ -101,7 +101,7 @@ def read_transfer(file: Path, teacher: Path | None, label: str | None):
 
 
 def _whole_numbers(words: str | None) -> list[int] | None:
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
 
     if words is None:
         return None
@@ -116,7 +116,7 @@ def _whole_numbers(words: str | None) -> list[int] | None:
 
 def _cut(sizes: list[int] | None, N: int) -> tuple[list[int] | None, list[int]]:
     """The sizes that leave 2 of N points to count errors on, and the others."""
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
 
     if sizes is None or N < 3:
         return sizes, []

@@ -38,8 +38,8 @@ def run(
 ) -> None:
     """Run studies, or continue them where they stopped; a finished one answers at once."""
     from relulab.lab.catalogue import find_study
-    from relulab.lab.runner import check_ready
-    from relulab.lab.settings import changes
+    from relulab.lab.run.runner import check_ready
+    from relulab.lab.run.settings import changes
 
     # Everything is checked before anything runs.
     found = dict.fromkeys(find_study(id) for id in ids)
@@ -83,9 +83,9 @@ def reproduce(
 
 def _ready(wanted: list, preset: str, runs: Path) -> tuple[list, list[dict]]:
     """The studies that can run, and those that lack data, each with the reason, which is also said."""
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
     from relulab.lab.cli.tables import errors
-    from relulab.lab.runner import check_ready
+    from relulab.lab.run.runner import check_ready
 
     able, left_out = [], []
     for study in wanted:
@@ -147,9 +147,9 @@ def check(
 
 
 def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float):
-    from relulab.errors import UserError, nearest
-    from relulab.lab.engines.dask import Dask
-    from relulab.lab.engines.local import Local
+    from relulab.core.errors import UserError, nearest
+    from relulab.lab.run.engines.dask import Dask
+    from relulab.lab.run.engines.local import Local
 
     name = name or ("dask" if scheduler else "local")
     if name not in ("local", "dask"):
@@ -163,8 +163,8 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
 def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = False) -> dict:
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.tables import console, errors, print_run
-    from relulab.lab.runner import run_study
-    from relulab.lab.store import Run
+    from relulab.lab.run.runner import run_study
+    from relulab.lab.run.store import Run
 
     there = Run.of(study, preset, runs)
     if there.finished and not (quiet or redraw):
@@ -186,10 +186,10 @@ def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = Fal
 
 def _check_files(theorem, given: dict[str, Path], label: str | None, slope: float | None, words: list[str]) -> dict:
     """The theorem on files: networks and points, or labelled data and a network trained on them."""
-    from relulab.errors import UserError
+    from relulab.core.errors import UserError
+    from relulab.io.network import load
     from relulab.lab.cli.tables import working
-    from relulab.lab.settings import assigned
-    from relulab.nets.files import load
+    from relulab.lab.run.settings import assigned
 
     if not theorem.on_files:
         raise UserError(f"{theorem.id} speaks of no files: relulab check {theorem.id} alone")
@@ -211,7 +211,7 @@ def _check_files(theorem, given: dict[str, Path], label: str | None, slope: floa
         return _check_transfer(theorem, given, label, settings)
     nets = {name: load(path, slope=slope) for name, path in given.items() if name != "data"}
     if theorem.of_table:
-        from relulab.data.tables import read_table
+        from relulab.io.tables import read_table
 
         data, check = [read_table(given["data"], label)], theorem.of_table
     else:
@@ -236,7 +236,7 @@ def _check_transfer(theorem, given: dict[str, Path], label: str | None, settings
 def _check(theorem, runs: Path) -> dict:
     """The demonstrations, kept for the report."""
     from relulab.lab.cli.tables import errors, working
-    from relulab.lab.store import write_json
+    from relulab.lab.run.store import write_json
 
     with working(f"checking {theorem.id} …"):
         document = theorem.demonstrate()
@@ -250,7 +250,7 @@ def _check(theorem, runs: Path) -> dict:
 
 
 def _report(runs: Path, out: Path) -> Path:
-    from relulab.lab.report import build
+    from relulab.lab.show.report import build
 
     return build(runs, out)
 

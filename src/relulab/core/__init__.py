@@ -1,0 +1,1 @@
+"""What everything may use and nothing owns: errors, seeds, threads, small numerics."""

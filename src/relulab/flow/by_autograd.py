@@ -1,0 +1,42 @@
+"""Gradient flow of any networks that are a function of their weights, by automatic differentiation."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from relulab.flow.on_log_loss import Pull, log_cross_entropy
+
+Weights = tuple[Tensor, ...]
+SMALL = 1e-3  # share of all weights' norm as which a smaller layer counts
+
+
+class ByAutograd:
+    """The flow of ``function(weights, X)``, with a leading lane axis in every weight and in the data."""
+
+    def __init__(
+        self,
+        function: Callable[[Weights, Tensor], Float64[Tensor, "lane n 1"]],
+        X: Float64[Tensor, "lane n d"],
+        y: Float64[Tensor, "lane n"],
+    ):
+        self.function, self.X, self.y = function, X, y
+
+    def pull(self, state: Weights) -> Pull:
+        weights = tuple(w.detach().requires_grad_() for w in state)
+        with torch.enable_grad():
+            f = self.function(weights, self.X)[..., 0]
+            log_loss, p = log_cross_entropy((self.y * f).detach())
+            # −∂ log ℓ/∂f is known: only the network itself is differentiated
+            along = torch.autograd.grad(f, weights, self.y * p)
+        sizes = torch.stack([w.flatten(1).norm(dim=1) for w in state])
+        rates = torch.stack([g.flatten(1).norm(dim=1) for g in along])
+        sizes = torch.maximum(sizes, SMALL * sizes.norm(dim=0))  # a layer of zeros may grow as well
+        return Pull(along, log_loss, (rates / sizes).amax(0), rates.square().sum(0), torch.zeros_like(log_loss))
+
+    def course(self, first: Pull, middle: Pull) -> Weights:
+        return middle.along
+
+    def moved(self, state: Weights, along: Weights, h: Float64[Tensor, " lane"]) -> Weights:
+        return tuple(w + h[:, None, None] * g for w, g in zip(state, along, strict=True))

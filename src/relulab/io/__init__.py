@@ -1,0 +1,1 @@
+"""Reading and writing of a user's files. Nothing in a file is ever unpickled or run."""

@@ -1,0 +1,193 @@
+"""Exported programs (``torch.export.save``, .pt2), read as data: a graph of named operations and raw weights.
+
+PyTorch's own reader unpickles parts of such a file and evaluates expressions in it. Here the graph is read as JSON, the
+weights as bytes, and only operations from a list of pure ones are run: a file can compute, and nothing else.
+"""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from relulab.core.errors import UserError
+from relulab.io.guard import checked, members, said
+
+PURE = {
+    "_adaptive_avg_pool2d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "_unsafe_view",
+    "abs", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "add", "addmm", "alias", "amax", "avg_pool1d", "avg_pool2d",
+    "baddbmm", "batch_norm", "bmm", "cat", "chunk", "clamp", "clamp_min", "clone", "contiguous", "conv1d", "conv2d",
+    "convolution", "detach", "div", "dropout", "elu", "exp", "flatten", "gelu", "group_norm", "hardtanh",
+    "layer_norm", "leaky_relu", "linear", "log", "log_softmax", "matmul", "max_pool1d", "max_pool2d",
+    "max_pool2d_with_indices", "maximum", "mean", "minimum", "mm", "mul", "native_layer_norm", "neg", "permute",
+    "pow", "prelu", "relu", "reshape", "rsqrt", "select", "sigmoid", "silu", "slice", "softmax", "softplus", "split",
+    "sqrt", "square", "squeeze", "stack", "sub", "sum", "sym_size", "t", "tanh", "transpose", "unsqueeze", "view",
+}  # fmt: skip
+TYPES = {5: torch.int64, 6: torch.float16, 7: torch.float32, 8: torch.float64, 13: torch.bfloat16}
+TRAINING = {"dropout": 2, "batch_norm": 5}  # where the flag stands among the arguments
+DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, RuntimeError, OverflowError)
+
+
+class Program(nn.Module):
+    """A network as a list of operations. Each of its ReLUs is a module, so that hooks see what it puts out."""
+
+    def __init__(self, graph: dict, signature: dict, weights: dict[str, Tensor]):
+        super().__init__()
+        self.nodes = [_Node(node) for node in graph["nodes"]]
+        self.bound: dict[str, str] = {}
+        inputs = []
+        for spec in signature["input_specs"]:
+            ((kind, what),) = spec.items()
+            if kind == "user_input":
+                inputs.append(what["arg"]["as_tensor"]["name"])
+            else:
+                name = what[f"{kind}_name"]
+                self.bound[what["arg"]["name"]] = f"w{len(self.bound)}"
+                parameter = nn.Parameter(weights[name], requires_grad=False)
+                self.register_parameter(f"w{len(self.bound) - 1}", parameter)
+        if any("buffer_mutation" in spec for spec in signature["output_specs"]):
+            raise UserError("the program was exported in training mode: call model.eval() before torch.export.export")
+        outputs = [spec["user_output"]["arg"]["as_tensor"]["name"] for spec in signature["output_specs"]]
+        if len(inputs) != 1 or len(outputs) != 1:
+            raise UserError(f"a program with {len(inputs)} inputs and {len(outputs)} outputs: one of each was expected")
+        self.input, self.output = inputs[0], outputs[0]
+        self.sizes = [size.get("as_int") for size in graph["tensor_values"][self.input]["sizes"]]
+        for node in self.nodes:
+            if (module := node.rectifier()) is not None:
+                if not node.name.isidentifier():
+                    raise UserError(f"the program calls a ReLU {said(node.name)}: refused")
+                self.add_module(f"{node.name}_", module)
+
+    def forward(self, x: Tensor) -> Tensor:
+        fits = len(self.sizes) == x.dim() and all(n in (None, k) for n, k in zip(self.sizes, x.shape, strict=True))
+        if not fits:
+            shape = ", ".join("any" if n is None else str(n) for n in self.sizes)
+            remedy = (
+                "; for data of any length export it with dynamic_shapes={'x': {0: torch.export.Dim.AUTO}}, by the name "
+                "of its argument"
+            )
+            raise UserError(
+                f"data of shape {tuple(x.shape)} for a program exported for ({shape}){remedy if self.sizes[0] else ''}"
+            )
+        values: dict[str, Any] = {self.input: x} | {name: getattr(self, w) for name, w in self.bound.items()}
+        try:
+            for node in self.nodes:
+                module = self._modules.get(f"{node.name}_")
+                values |= node.run(values, module)
+            return values[self.output]
+        except DAMAGE as error:
+            raise UserError(f"the program cannot be run on data of shape {tuple(x.shape)}: {said(error)}") from None
+
+
+class _Node:
+    """One operation: which, on what, and under which names its results go on."""
+
+    def __init__(self, node: dict):
+        self.name, target = str(node["outputs"][0].get("as_tensor", {}).get("name", node["target"])), node["target"]
+        _torch, _ops, space, operation, overload = target.split(".") if target.count(".") == 4 else [target] * 5
+        self.operation = operation.removesuffix("_") if operation.endswith("_") else operation
+        if space != "aten" or self.operation not in PURE:
+            raise UserError(f"the program uses {said(target)}, which is not among the operations that are run")
+        # An operation that works in place would spoil the values that hooks have seen.
+        packet = getattr(torch.ops.aten, self.operation)
+        if overload not in packet.overloads() or "out" in overload:
+            raise UserError(f"the program uses {said(target)}, which is not run")
+        self.call = getattr(packet, overload)
+        self.inputs, self.outputs = node["inputs"], node["outputs"]
+        flag = TRAINING.get(self.operation)
+        if flag is not None and self.inputs[flag]["arg"].get("as_bool"):
+            raise UserError("the program was exported in training mode: call model.eval() before torch.export.export")
+
+    def argument(self, i: int, default: float) -> float:
+        given = self.inputs[i]["arg"] if i < len(self.inputs) else {}
+        value = next(iter(given.values()), default)
+        return float(value) if isinstance(value, int | float) and "as_none" not in given else default
+
+    def _from_zero(self) -> bool:
+        return self.operation in ("clamp", "clamp_min") and len(self.inputs) == 2 and self.argument(1, 1.0) == 0
+
+    def rectifier(self) -> nn.Module | None:
+        if self.operation == "relu" or self._from_zero():
+            return nn.ReLU()
+        if self.operation == "leaky_relu":
+            return nn.LeakyReLU(self.argument(1, 0.01))
+        if self.operation == "hardtanh" and (self.argument(1, -1.0), self.argument(2, 1.0)) == (0.0, 6.0):
+            return nn.ReLU6()
+        return None
+
+    def run(self, values: dict[str, Any], module: nn.Module | None) -> dict[str, Any]:
+        positional = [_value(i["arg"], values) for i in self.inputs if i.get("kind", 1) == 1]
+        named = {i["name"]: _value(i["arg"], values) for i in self.inputs if i.get("kind", 1) != 1}
+        result = module(positional[0]) if module is not None else self.call(*positional, **named)
+        names = [_names(output) for output in self.outputs]
+        if len(names) == 1:
+            return dict(zip(names[0], result if len(names[0]) > 1 else [result], strict=True))
+        return {name: part for (name,), part in zip(names, result, strict=True)}
+
+
+def _names(output: dict) -> list[str]:
+    ((kind, what),) = output.items()
+    if kind == "as_tensors":
+        return [one["name"] for one in what]
+    return [what["as_name"] if kind == "as_sym_int" else what["name"]]
+
+
+def _value(arg: dict, values: dict[str, Any]) -> Any:
+    """An argument: a number, a list of them, or the result of an earlier operation."""
+    ((kind, what),) = arg.items()
+    if kind == "as_none":
+        return None
+    if kind == "as_tensor":
+        return values[what["name"]]
+    if kind == "as_tensors":
+        return [values[one["name"]] for one in what]
+    if kind == "as_sym_int":
+        return values[what["as_name"]] if "as_name" in what else what["as_int"]
+    if kind == "as_sym_ints":
+        return [_value({"as_sym_int": one}, values) for one in what]
+    if kind in ("as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools"):
+        return what
+    raise UserError(f"the program has an argument of the kind {said(kind)}, which is not read")
+
+
+def load_program(path: Path | str) -> Program:
+    """The network of a .pt2 file; nothing in the file is unpickled or evaluated."""
+    path = checked(path)
+    inside = members(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            read = {name.partition("/")[2]: name for name in inside}
+            document = json.loads(archive.read(read["models/model.json"]))
+            config = json.loads(archive.read(read["data/weights/model_weights_config.json"]))["config"]
+            weights = {
+                name: _weight(name, meta, archive.read(read[f"data/weights/{meta['path_name']}"]))
+                for name, meta in config.items()
+            }
+        graph = document["graph_module"]
+        return Program(graph["graph"], graph["signature"], weights)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    except (*DAMAGE, zipfile.BadZipFile, OSError, EOFError, zipfile.zlib.error) as error:
+        raise UserError(
+            f"{path} is no exported program, or a damaged one ({type(error).__name__}: {said(error)}): write it with "
+            "torch.export.save(torch.export.export(model.eval(), (x,)), path)"
+        ) from None
+
+
+def _weight(name: str, meta: dict, content: bytes) -> Tensor:
+    name = said(name)
+    if meta["use_pickle"]:
+        raise UserError(f"{name} is pickled: refused")
+    about = meta["tensor_meta"]
+    if about["dtype"] not in TYPES:
+        raise UserError(f"{name} has a type that is not read")
+    sizes, strides = ([n["as_int"] for n in about[key]] for key in ("sizes", "strides"))
+    flat = torch.frombuffer(bytearray(content), dtype=TYPES[about["dtype"]])
+    tensor = flat.as_strided(sizes, strides, about["storage_offset"]["as_int"])
+    if tensor.numel() > max(flat.numel(), 1):
+        raise UserError(f"{name} says it has {tensor.numel():,} entries, more than the file holds")
+    if tensor.is_floating_point() and not tensor.isfinite().all():
+        raise UserError(f"{name} has entries that are NaN or infinite")
+    return tensor.clone()

@@ -1,5 +1,0 @@
-"""The static report: read from the files of runs and checks alone, written as pages that need no network."""
-
-from relulab.lab.report.build import build
-
-__all__ = ["build"]

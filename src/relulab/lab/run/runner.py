@@ -1,0 +1,190 @@
+"""Runs a study from configuration to claims: what is missing is measured, the rest is read."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from relulab.core.errors import UserError
+from relulab.lab.catalogue import find_study
+from relulab.lab.run.engines import Engine
+from relulab.lab.run.engines.local import Local
+from relulab.lab.run.environment import environment
+from relulab.lab.run.meter import Meter, Progress
+from relulab.lab.run.store import MOVING, SCHEMA, Run, encode, read_json, write_bytes, write_checked, write_json
+from relulab.lab.run.troubles import troubles_of
+from relulab.lab.show.animation import animated
+from relulab.lab.show.figure import FORMATS, drawn, house_style
+from relulab.lab.study import Study, Unit
+
+STARTING = 5.0  # seconds until the workers have loaded torch, and for drawing
+BEAT = 1.0  # seconds between words about progress
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """Whoever is told of a run under way."""
+
+    def say(self, sentence: str) -> None: ...
+    def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None: ...
+    def moved(self, progress: Progress) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    def say(self, sentence) -> None: ...
+    def start(self, study, run, todo, kept, workers) -> None: ...
+    def moved(self, progress) -> None: ...
+    def stop(self) -> None: ...
+
+
+def run_study(
+    study: Study | str,
+    *,
+    preset: str | None = None,
+    runs: Path = Path("runs"),
+    engine: Engine | None = None,
+    watcher: Watcher | None = None,
+    redraw: bool = False,
+) -> dict:
+    """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints.
+
+    ``study`` is a configured study, or a name or id, which stands for the preset, ``quick`` if none is given. The run
+    is named after ``preset``, or the preset that the study differs least from. ``engine`` is ``Local()`` unless told:
+    a process a core. With ``redraw`` the figures, animations and claims of a finished run are made again from its
+    stored units.
+    """
+    if isinstance(study, str):
+        preset = preset or "quick"
+        study = find_study(study).configured(preset)
+    preset = preset or study.nearest_preset()
+    check_ready(study, preset, Path(runs), redraw)
+    run, watcher = Run.of(study, preset, Path(runs)), watcher or Silent()
+    if run.schema != SCHEMA:
+        raise UserError(
+            f"{run.path} has schema {run.schema!r}, this relulab writes {SCHEMA}: keep it for the version that made it "
+            "and give another folder with --runs"
+        )
+    with troubles_of(run), run.held(lambda holder: watcher.say(f"{run.path} is held by {holder}: waiting for it")):
+        if redraw or not run.finished:
+            _Job(study, run, preset, engine or Local(), watcher).complete()
+    return summary(run)
+
+
+def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> None:
+    """Raises a UserError when units are to be measured and what they need is not there; nothing is written."""
+    run = Run.of(study, preset, runs)
+    if (redraw or not run.finished) and not all(run.has(unit) for unit in study.units()):
+        study.ready()
+
+
+class _Job:
+    """A run that this process holds, from what is there to its claims."""
+
+    def __init__(self, study: Study, run: Run, preset: str, engine: Engine, watcher: Watcher):
+        self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
+        run.prepare()
+        self.units = study.units()
+        self.todo = [unit for unit in self.units if not run.has(unit)]
+        before = run.status
+        # Without anything to measure, the machine and the processes of the earlier run stay on record.
+        self.workers = engine.crew(len(self.todo)) if self.todo else before.get("workers", 1)
+        self.spent, self.begun, self.said = before.get("seconds", 0.0), time.monotonic(), 0.0
+        self.meter = Meter(self.todo, len(self.units) - len(self.todo))
+
+    def complete(self) -> None:
+        """Measures the units that are missing, then draws and judges."""
+        _describe(self.study, self.run, self.preset)
+        if self.todo:
+            machine = environment()
+            write_json(self.run.path / "env.json", machine)
+            self.run.log(at=_now(), start=len(self.todo), workers=self.workers, commit=machine["commit"])
+        self.status("running")
+        self.watcher.start(self.study, self.run, self.todo, self.meter.done, self.workers)
+        try:
+            self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps, self.watcher.say)
+            _conclude(self.study, self.run, self.units)
+        except BaseException as error:
+            with suppress(OSError):  # the trouble may be that nothing can be written
+                self.status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            raise
+        finally:
+            self.watcher.stop()
+        self.status("finished")
+
+    def on_unit(self, unit: Unit, seconds: float) -> None:
+        self.meter.unit()
+        self.run.log(at=_now(), unit=unit.name, seconds=round(seconds, 3), seed_steps=unit.seed_steps)
+        self.status("running")
+        self.tell()
+
+    def on_steps(self, unit: Unit, seed_steps: int) -> None:
+        self.meter.steps(unit, seed_steps)
+        if time.monotonic() - self.said > BEAT:
+            self.tell()
+
+    def tell(self) -> None:
+        self.said, progress = time.monotonic(), self.meter.progress()
+        with suppress(OSError):  # only for those who watch
+            write_json(self.run.path / "progress.json", progress)
+        self.watcher.moved(progress)
+
+    def status(self, state: str) -> None:
+        seconds = self.spent + (time.monotonic() - self.begun if self.todo else 0)
+        write_json(self.run.path / "status.json", {
+            "state": state, "units": len(self.units), "done": self.meter.done, "seconds": round(seconds, 3),
+            "workers": self.workers, "seed_steps": sum(unit.seed_steps for unit in self.units), "updated": _now(),
+        })  # fmt: skip
+
+
+def _describe(study: Study, run: Run, preset: str) -> None:
+    """Everything that the report needs to know of a study without importing it."""
+    about = {
+        "schema": SCHEMA, "study": study.name, "title": study.title, "ids": list(study.ids), "source": study.source,
+        "about": (type(study).__doc__ or "").strip(), "remarks": study.remarks, "preset": preset,
+        "changes": study.differs(preset), "version": study.version, "config": study.model_dump(mode="json"),
+        "paper": study.configured("paper").model_dump(mode="json"),
+    }  # fmt: skip
+    write_json(run.path / "config.json", about)
+
+
+def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
+    result = run.joined(units)
+    write_checked(run.path / "result.nc", encode(result))
+    with house_style():
+        figures, animations = study.figures(result), study.animations(result)
+    moving = [{"animation": name, "words": animation.words} for name, animation in animations.items()]
+    write_json(run.path / "figures.json", [*figures, *moving])  # in the order that the study shows them
+    for name, figure in figures.items():
+        for ending in FORMATS:
+            write_bytes(run.path / "figures" / f"{name}.{ending}", drawn(figure, ending))
+    for name, animation in animations.items():
+        for ending, content in animated(animation)._asdict().items():
+            write_bytes(run.path / "figures" / f"{name}.{MOVING[ending]}", content)
+    write_json(run.path / "claims.json", [claim.to_dict() for claim in study.claims(result)])
+
+
+def summary(run: Run) -> dict:
+    """Study, preset, run, seconds, seed-steps and claims of a finished run."""
+    about, status = read_json(run.path / "config.json"), run.status
+    return {
+        "study": about["study"],
+        "preset": about["preset"],
+        "run": str(run.path),
+        "seconds": status["seconds"],
+        "seed_steps": status["seed_steps"],
+        "claims": read_json(run.path / "claims.json"),
+    }
+
+
+def rough_seconds(todo: list[Unit], workers: int, rate: Callable[[], float]) -> float:
+    """A rough forecast: flops at 45 % of the measured rate of a large matrix product on one core, and the start."""
+    return STARTING + sum(unit.flops for unit in todo) / (0.45 * rate() * workers) if todo else 0.0
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""How results look: figures, animations, words and the report."""

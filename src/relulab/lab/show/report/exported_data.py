@@ -1,0 +1,99 @@
+"""A run's result in the report: the netCDF file, and from it a long table in CSV for each of its variables."""
+
+import filecmp
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from relulab.lab.run.store import atomic, read_dataset
+from relulab.lab.show.report.forms import Unreadable, name
+
+SHEET = 1_048_576  # rows that a spreadsheet takes, its heading among them; longer tables are compressed
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    file: str
+    sizes: dict[str, int]
+    rows: int
+    left_out: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Data:
+    bytes: int
+    tables: list[Table]
+
+
+def export_data(run: Path, units: int, target: Path) -> Data:
+    """Writes result.nc and its tables into the folder ``target``; ``units`` is how many the run was joined from."""
+    target.mkdir(parents=True, exist_ok=True)
+    source, copy = run / "result.nc", target / "result.nc"
+    result = _read(source)
+    names = [name(n) for n in result.variables if n not in result.dims]
+    parts = _units(run, units) if any(result[n].isnull().any() for n in names) else []
+    # The copy is made last: where it is there already and the same, the tables beside it are too.
+    same = copy.exists() and filecmp.cmp(source, copy, shallow=False)
+    tables = [_export(result[n], [p[n] for p in parts if n in p], target, same) for n in names]
+    if not same:
+        with atomic(copy) as part:
+            shutil.copyfile(source, part)
+    return Data(copy.stat().st_size, tables)
+
+
+def _read(path: Path) -> xr.Dataset:
+    try:
+        return read_dataset(path)
+    except Exception as error:  # whatever the reader of a damaged file trips over
+        raise Unreadable(f"{path.name} cannot be read ({type(error).__name__})") from None
+
+
+def _units(run: Path, count: int) -> list[xr.Dataset]:
+    """What the result was joined from, for telling its gaps from measured NaN; nothing, unless all of it is there."""
+    try:
+        found = [_read(path) for path in sorted((run / "units").glob("*.nc"))]
+    except Unreadable:
+        return []
+    return found if len(found) == count else []
+
+
+def _export(values: xr.DataArray, parts: Sequence[xr.DataArray], target: Path, same: bool) -> Table:
+    kept = (_measured(values, parts) | values.notnull()).values.ravel() if parts else slice(None)
+    rows = int(kept.sum()) if parts else values.size
+    path = target / f"{values.name}.{'csv' if rows < SHEET else 'csv.gz'}"
+    if not (same and path.exists()):
+        # Without a time in it, the same result gives the same file.
+        packed = {"method": "gzip", "compresslevel": 3, "mtime": 1} if path.suffix == ".gz" else None
+        with atomic(path) as part:
+            _long(values)[kept].to_csv(part, index=False, lineterminator="\n", compression=packed)
+    sizes = {str(dim): n for dim, n in values.sizes.items()}
+    return Table(str(values.name), path.name, sizes, rows, values.size - rows, path.stat().st_size)
+
+
+def _measured(values: xr.DataArray, parts: Sequence[xr.DataArray]) -> xr.DataArray:
+    """Where some unit has a value, be it NaN: elsewhere NaN only fills up the join."""
+    found = xr.zeros_like(values, dtype=bool)
+    for part in parts:
+        found = found | xr.ones_like(part, dtype=bool).reindex_like(values, fill_value=False)
+    return found.transpose(*values.dims)
+
+
+def _long(values: xr.DataArray) -> pd.DataFrame:
+    """A row a value: its place along every dimension, then the value itself."""
+    frame = values.to_series().reset_index() if values.dims else pd.DataFrame({values.name: [values.item()]})
+    for column in frame.select_dtypes(exclude=["number", "bool"]):
+        frame[column] = frame[column].map(_inert)
+    return frame.rename(columns=_inert)
+
+
+def _inert(x: Any) -> Any:
+    """Text that a spreadsheet would take for a formula, with an apostrophe in front."""
+    return f"'{x}" if isinstance(x, str) and x.startswith(FORMULA) else x

@@ -1,0 +1,83 @@
+"""A run's figures and animations in the report: copied in every format, with words for those who cannot see them."""
+
+import re
+import shutil
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+from relulab.lab.run.store import MOVING
+from relulab.lab.show.report.forms import Animation, Unreadable
+
+FORMATS = ("svg", "png", "pdf")
+LONGEST = 300  # letters of a description
+
+
+@dataclass(frozen=True)
+class Drawn:
+    name: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Moving:
+    name: str
+    words: str
+    width: int
+    height: int
+    bytes: int
+
+
+def export_figures(run: Path, names: Sequence[str], target: Path) -> list[Drawn]:
+    """Copies the named figures of a run into the folder ``target``."""
+    _copy(run, [f"{name}.{ending}" for name in names for ending in FORMATS], target)
+    return [Drawn(name, words_in((target / f"{name}.svg").read_text("utf-8", "replace"))) for name in names]
+
+
+def export_animations(run: Path, animations: Sequence[Animation], target: Path) -> list[Moving]:
+    """Copies the animations of a run, with their stills, into the folder ``target``."""
+    _copy(run, [f"{a.animation}.{ending}" for a in animations for ending in MOVING.values()], target)
+    return [
+        Moving(a.animation, a.words, *_size(path), path.stat().st_size)
+        for a in animations
+        for path in (target / f"{a.animation}.{MOVING['gif']}",)
+    ]
+
+
+def _copy(run: Path, files: Sequence[str], target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        for file in files:
+            shutil.copyfile(run / "figures" / file, target / file)
+    except OSError as error:
+        raise Unreadable(f"figures/{file}: {error.strerror}") from None
+
+
+def _size(gif: Path) -> tuple[int, int]:
+    """Width and height as the file's head has them: with these a page keeps the room of what it loads late."""
+    with gif.open("rb") as file:
+        head = file.read(10)
+    if len(head) < 10 or not head.startswith(b"GIF8"):
+        raise Unreadable(f"figures/{gif.name} is no GIF")
+    return struct.unpack("<HH", head[6:])
+
+
+def words_in(svg: str) -> str:
+    """Labels and titles of a figure, the most frequent ones first: these are the axes'.
+
+    Matplotlib draws text as curves and leaves what it says in a comment beside them.
+
+    >>> words_in("<!-- p = 1 --><!-- 0.5 --><!-- epoch --><!-- p = 2 --><!-- epoch -->")
+    'epoch; p = 1; p = 2'
+    """
+    texts = (text for text in re.findall(r"<!-- (.+?) -->", svg) if "mathdefault" not in text)  # powers on an axis
+    found = Counter(unescape(text) for text in texts if re.search(r"[^\W\d_]", text))
+    words = ""
+    for text, _ in found.most_common():
+        if len(words) + len(text) > LONGEST:
+            return f"{words} …"
+        words = f"{words}; {text}" if words else text
+    return words

@@ -1,0 +1,108 @@
+"""A finished run and a theorem's check as the report has them: their files, and what follows from these in words."""
+
+import json
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relulab.lab.papers import paper_of
+from relulab.lab.run.settings import parse
+from relulab.lab.run.store import SCHEMA
+from relulab.lab.show.report import forms
+from relulab.lab.show.report.forms import Unreadable
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    path: Path
+    about: forms.About
+    status: forms.Status
+    machine: forms.Machine
+    claims: list[forms.Claim]
+    drawn: list[str | forms.Animation]
+
+    @property
+    def figures(self) -> list[str]:
+        return [entry for entry in self.drawn if isinstance(entry, str)]
+
+    @property
+    def animations(self) -> list[forms.Animation]:
+        return [entry for entry in self.drawn if not isinstance(entry, str)]
+
+    @property
+    def folder(self) -> str:
+        return f"{self.path.parent.name}-{self.path.name}"
+
+    @property
+    def page(self) -> str:
+        return f"runs/{self.folder}.html"
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(claim.verdict for claim in self.claims)
+
+    @property
+    def papers(self) -> list[str]:
+        return list(dict.fromkeys(map(paper_of, self.about.ids)))
+
+    @property
+    def command(self) -> str:
+        """What makes this run again, to be pasted into a shell."""
+        changes = (word for key, value in self.about.changes.items() for word in ("--set", f"{key}={_word(value)}"))
+        return shlex.join(["relulab", "run", self.about.study, "--preset", self.about.preset, *changes])
+
+    @property
+    def seeds(self) -> str:
+        """Which seeds the run has: a study's field ``seeds`` is how many, counted from 0, or a list of them."""
+        seeds = self.about.config.get("seeds")
+        if isinstance(seeds, list):
+            return ", ".join(map(str, seeds))
+        if not isinstance(seeds, int):
+            return "see the set-up"
+        return "0" if seeds == 1 else f"0 … {seeds - 1}"
+
+
+def read_run(path: Path) -> FinishedRun:
+    """The run in a folder; Unreadable if it is unfinished, damaged or of another layout."""
+    forms.name(f"{path.parent.name}-{path.name}")
+    layout = forms.read(path / "config.json", forms.Layout).schema_
+    if layout != SCHEMA:
+        raise Unreadable(f"its layout is schema {layout!r}, this relulab reads {SCHEMA}")
+    about, status = forms.read(path / "config.json", forms.About), forms.read(path / "status.json", forms.Status)
+    if status.state != "finished":
+        raise Unreadable("unfinished")
+    machine, claims = forms.read(path / "env.json", forms.Machine), forms.read(path / "claims.json", forms.Claims)
+    return FinishedRun(path, about, status, machine, claims, forms.read(path / "figures.json", forms.Figures))
+
+
+@dataclass(frozen=True)
+class Checked:
+    about: forms.Theorem
+
+    @property
+    def page(self) -> str:
+        return f"theorems/{self.about.theorem}.html"
+
+    @property
+    def right(self) -> bool:
+        return all(case.expected == case.verdict for case in self.about.demonstrations)
+
+    @property
+    def command(self) -> str:
+        return shlex.join(["relulab", "check", self.about.theorem])
+
+
+def read_check(path: Path) -> Checked:
+    """The check in a file, which is called after its theorem."""
+    about = forms.read(path, forms.Theorem)
+    if path.stem != about.theorem:
+        raise Unreadable(f"{path.name} speaks of {about.theorem}")
+    return Checked(about)
+
+
+def _word(value: Any) -> str:
+    """A value as one would write it after --set, or as JSON where that would be read as something else."""
+    plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return plain if parse(plain) == value else json.dumps(value, ensure_ascii=False)

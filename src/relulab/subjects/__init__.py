@@ -1,0 +1,1 @@
+"""The subjects, one package each. Every folder in here is found by the laboratory's index."""

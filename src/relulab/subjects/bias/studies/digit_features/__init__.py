@@ -1,0 +1,1 @@
+"""What a network makes of two kinds of digits (IB figures 3 and 4)."""

@@ -1,0 +1,120 @@
+"""IB figures 3 and 4 in the paper's manner: similarities of digits layer by layer, and the weights W₇."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from relulab.lab.show.figure import legend, panels
+
+COLOURS = {"different": "#30638e", "both 0": "#e08e1b", "both 1": "#5a9a4e"}
+LABELS = {"different": "different classes", "both 0": "both zeros", "both 1": "both ones"}
+PLUS, MINUS = "#e08e1b", "#30638e"
+NAMES = ("pictures", *(f"layer {l}" for l in range(1, 8)))
+SHOWN = 10  # singular values, as many as the paper shows
+
+
+def _filled(ax: Axes, bins: np.ndarray, shares: np.ndarray, kind: str) -> None:
+    ax.fill_between(bins, shares, step="mid", color=COLOURS[kind], alpha=0.35, lw=0)
+    ax.step(bins, shares, where="mid", color=COLOURS[kind], lw=1.2, label=LABELS[kind])
+
+
+def similarity(result: xr.Dataset) -> Figure:
+    """Inner products after the ReLU, one seed, every panel with a scale of its own; below, layer 7 before its ReLU."""
+    one = result.isel(seed=0).sel(when="end")
+    figure, axes = panels(3, 3, width=2.3, height=1.5)
+    looks = [*(("after", layer) for layer in range(len(NAMES))), ("before", len(NAMES) - 1)]
+    for ax, (side, layer) in zip(axes.flat, looks, strict=True):
+        here = one.sel(side=side, layer=layer)
+        scale = float(here.scale)
+        ends = []
+        for kind in COLOURS:
+            _filled(ax, here.inner_bin.values * scale, here.inner.sel(pair=kind).values, kind)
+            ends += here.inner_quantile.sel(pair=kind, level=[0.01, 0.99]).values.tolist()
+        low, high = min(*ends, 0 if layer == len(NAMES) - 1 else np.inf) * scale, max(ends) * scale
+        ax.set(xlim=(low - 0.08 * (high - low), high + 0.08 * (high - low)), yticks=[])
+        ax.set_title(NAMES[layer] + (" before its ReLU" if side == "before" else ""))
+        ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
+        ax.locator_params(axis="x", nbins=4)
+        ax.grid(axis="y", visible=False)
+    axes[1, 0].set_ylabel("share of pairs")
+    words = f"Inner products of two held-out digits after training, seed {int(one.seed)}"
+    figure.suptitle(f"{words}; features after the ReLU, but for the last panel", fontsize=9)
+    legend(figure, axes[0, 0])
+    return figure
+
+
+def cosines(result: xr.Dataset) -> Figure:
+    """Cosines by layer: the median, and the middle half and 98 % of pairs; dashes are the medians of single seeds."""
+    figure, axes = panels(1, 3, width=2.6, height=2.5, sharey=True)
+    looks = (("start", "after", "before training"), ("end", "after", "after training"),
+             ("end", "before", "after training, before the ReLU"))  # fmt: skip
+    for ax, (when, side, title) in zip(axes[0], looks, strict=True):
+        for i, kind in enumerate(COLOURS):
+            q = result.cosine_quantile.sel(when=when, side=side, pair=kind).mean("seed")
+            x = q.layer.values + 0.22 * (i - 1)
+            ax.vlines(x, q.sel(level=0.01), q.sel(level=0.99), color=COLOURS[kind], lw=1)
+            ax.vlines(x, q.sel(level=0.25), q.sel(level=0.75), color=COLOURS[kind], lw=3.5)
+            ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLOURS[kind], ms=4, label=LABELS[kind])
+            each = result.cosine_quantile.sel(when=when, side=side, pair=kind, level=0.5).transpose("layer", "seed")
+            ax.plot(x + 0.1, each, "_", color=COLOURS[kind], ms=4, mew=0.8)
+        ax.axhline(0, color="#555555", lw=0.8)
+        ax.set(title=title, xlabel="layer", xticks=range(len(NAMES)))
+        ax.grid(axis="x", visible=False)
+    axes[0, 0].set_ylabel("cosine of two held-out digits")
+    legend(figure, axes[0, 0])
+    many = f"means over {result.sizes['seed']} seeds; dashes: medians of each; layer 0: the pictures"
+    figure.suptitle(f"Median, middle half and middle 98 % of pairs, {many}", fontsize=9)
+    return figure
+
+
+def weights(result: xr.Dataset) -> Figure:
+    """The largest singular values of W₇, all seeds, and the rows of W₇ in the plane of the top two, one seed."""
+    figure, axes = panels(1, 2, width=3.2, height=2.6)
+    left, right = axes[0]
+    top = result.singular.sel(rank=slice(1, SHOWN)).transpose("when", "seed", "rank")
+    for when, colour, words in (("start", "#999999", "before training"), ("end", "#d1495b", "after training")):
+        for i, row in enumerate(top.sel(when=when).values):
+            ax_label = words if not i else None
+            left.plot(top["rank"], row, "o", color=colour, ms=4, alpha=0.6, mec="none", label=ax_label)
+    left.set(title=f"a) largest singular values of $W_7$, {top.sizes['seed']} seeds", xlabel="rank")
+    left.set(ylabel="singular value", xticks=range(1, SHOWN + 1), ylim=(0, None))
+    left.legend()
+    one = result.isel(seed=0)
+    place, sign = one.place.transpose("neuron", "axis").values, one.outer.values > 0
+    for mark, colour, words in ((sign, PLUS, "$W_8[j] > 0$"), (~sign, MINUS, "$W_8[j] < 0$")):
+        right.plot(*place[mark].T, "o", color=colour, ms=4.5, alpha=0.65, mec="none", label=f"{words}: {mark.sum()}")
+    right.set(title="b) neurons, rows of $W_7$, one seed", xlabel="first singular direction")
+    right.set_ylabel("second")
+    right.axhline(0, color="#555555", lw=0.8)
+    right.axvline(0, color="#555555", lw=0.8)
+    right.legend()
+    return figure
+
+
+def training(result: xr.Dataset) -> Figure:
+    """Loss, mistakes and the similarity of layer-7 features over epochs, a line a seed."""
+    figure, axes = panels(1, 3, width=2.6, height=2.2)
+    error = 1 - result.accuracy
+    for part, colour in (("train", "#999999"), ("held out", "#d1495b")):
+        for ax, values in zip(axes[0, :2], (result.loss, error), strict=True):
+            _lines(ax, values.sel(part=part), colour, part)
+    for kind, colour in COLOURS.items():
+        _lines(axes[0, 2], result.seventh_cosine.sel(pair=kind), colour, LABELS[kind])
+    axes[0, 0].set(yscale="log", title="binary cross-entropy")
+    smallest = float(error.where(error > 0).min()) if bool((error > 0).any()) else 1e-3
+    axes[0, 1].set_yscale("symlog", linthresh=smallest, linscale=0.4)
+    axes[0, 1].set(ylim=(0, 1), title="share of digits mistaken")
+    axes[0, 2].set(ylim=(0, 1.05), title="median cosine, layer 7")
+    for ax in axes[0]:
+        ax.set_xlabel("epoch")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    named = [ax.get_legend_handles_labels() for ax in axes[0, [0, 2]]]
+    handles, labels = ([*a, *b] for a, b in zip(*named, strict=True))
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return figure
+
+
+def _lines(ax: Axes, values: xr.DataArray, colour: str, label: str) -> None:
+    rows = values.transpose("epoch", "seed")
+    ax.plot(rows.epoch, rows, "o-", color=colour, ms=2, lw=0.9, alpha=0.6)[0].set_label(label)

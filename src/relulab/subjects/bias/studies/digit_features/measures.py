@@ -1,0 +1,123 @@
+"""What IB figures 3 and 4 show of a network of digits, as numbers: similarities layer by layer, and the weights W₇."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float, Float64, Int
+from torch import Tensor, nn
+
+from relulab.subjects.bias.tools.digit_net import LAYERS, layer_features
+from relulab.subjects.bias.tools.similarity import KINDS, Pairs, more_alike, pairs
+from relulab.train.adam import Fit, fit
+
+SIDES = ("before", "after")
+"""Of the ReLU. The pictures themselves, layer 0, have none, and stand under both."""
+LEVELS = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+INNER = np.linspace(-1, 3, 201)
+"""Edges of bins for xᵢᵀxⱼ over the layer's mean ‖x‖²; what lies beyond is counted in the outermost bins."""
+COSINE = np.linspace(-1, 1, 201)
+PLACE = ("side", "layer", "pair")
+
+
+def similarities(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " N"]) -> xr.Dataset:
+    """Inner products and cosines of all pairs, by kind, in layers 0 (the pictures) to 7, before and after the ReLU.
+
+    ``scale`` is the layer's mean ‖x‖². ``inner`` and ``cosine`` are shares of pairs in bins, with quantiles beside.
+    ``breaking`` is the share of pairs that break orthogonal separability and ``broken`` has quantiles of |cosine| of
+    those alone. ``alike`` is the chance that a pair of one class is more alike than one of two classes.
+    """
+    shape = (len(SIDES), LAYERS + 1, len(KINDS))
+    rows: dict[str, np.ndarray] = {
+        "scale": np.empty(shape[:2]), "alike": np.empty((*shape[:2], 2)), "breaking": np.empty(shape),
+        "inner": np.empty((*shape, len(INNER) - 1), "f4"), "cosine": np.empty((*shape, len(COSINE) - 1), "f4"),
+        **{name: np.empty((*shape, len(LEVELS))) for name in ("inner_quantile", "cosine_quantile", "broken")},
+    }  # fmt: skip
+    for side, layer, f in _looks(net, x):
+        found, here = pairs(f, y), (SIDES.index(side), layer)
+        rows["scale"][here] = scale = float(f.double().pow(2).sum(1).mean())
+        rows["alike"][here] = [more_alike(found[kind].inner, found["different"].inner) for kind in KINDS[1:]]
+        for k, kind in enumerate(KINDS):
+            for name, value in _summary(found[kind], kind, scale).items():
+                rows[name][*here, k] = value
+    last = {"inner": "inner_bin", "cosine": "cosine_bin", "alike": "digit", "breaking": None, "scale": None}
+    dims = {name: [*PLACE[: 2 + (name not in ("scale", "alike"))], last.get(name, "level")] for name in rows}
+    return xr.Dataset(
+        {name: ([d for d in dims[name] if d], value) for name, value in rows.items()},
+        coords={
+            "side": list(SIDES), "layer": range(LAYERS + 1), "pair": list(KINDS), "level": list(LEVELS),
+            "digit": [0, 1], "inner_bin": _middles(INNER), "cosine_bin": _middles(COSINE),
+        },
+    )  # fmt: skip
+
+
+def _looks(net: nn.Sequential, x: Tensor) -> Iterator[tuple[str, int, Float[Tensor, "N n"]]]:
+    for side in SIDES:
+        yield side, 0, x.flatten(1)
+    for layer, *both in layer_features(net, x):
+        for side, f in zip(SIDES, both, strict=True):
+            yield side, layer, f
+
+
+def _summary(found: Pairs, kind: str, scale: float) -> dict[str, np.ndarray | float]:
+    breaking = found.breaking(kind)
+    inner = found.inner / (scale or 1.0)
+    return {
+        "breaking": float(breaking.mean()),
+        "inner": _shares(inner, INNER),
+        "cosine": _shares(found.cosine, COSINE),
+        "inner_quantile": np.quantile(inner, LEVELS),
+        "cosine_quantile": np.quantile(found.cosine, LEVELS),
+        "broken": np.quantile(np.abs(found.cosine[breaking]), LEVELS) if breaking.any() else np.nan,
+    }
+
+
+def _shares(values: Float64[np.ndarray, " n"], edges: Float64[np.ndarray, " b"]) -> Float64[np.ndarray, " c"]:
+    return np.histogram(values.clip(edges[0], edges[-1]), edges)[0] / len(values)
+
+
+def _middles(edges: Float64[np.ndarray, " b"]) -> Float64[np.ndarray, " c"]:
+    return ((edges[1:] + edges[:-1]) / 2).round(6)
+
+
+def course(
+    net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " N"]
+) -> tuple[Fit, Float64[np.ndarray, "2 3"]]:
+    """In the course of training: the fit to digits held out, and of layer 7 after its ReLU, by kind of pair, the
+    median cosine and the share of pairs that break orthogonal separability."""
+    *_, (_, _, f) = layer_features(net, x)
+    found = pairs(f, y)
+    rows = [[np.median(found[k].cosine) for k in KINDS], [found[k].breaking(k).mean() for k in KINDS]]
+    return fit(net.fc8(f)[:, 0], y.float()), np.array(rows)
+
+
+def singular_values(net: nn.Sequential) -> Float64[np.ndarray, " n"]:
+    """All singular values of W₇, the largest first."""
+    return torch.linalg.svdvals(net.fc7.weight.detach().double()).numpy()
+
+
+def neurons(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " N"]) -> xr.Dataset:
+    """The rows of W₇: their norms, their places in the plane of the top two singular directions, what W₈ makes of them.
+
+    With W₇ = UΣVᵀ row j lies at (σ₁U_j1, σ₂U_j2). The signs of the axes, which no decomposition fixes, are such that
+    neurons with W₈[j] > 0 lie to the right, and more of the weight above. ``active`` is the share of digits of each
+    class on which a neuron is above zero.
+    """
+    W, outer = net.fc7.weight.detach().double(), net.fc8.weight.detach().double()[0]
+    U, S, _ = torch.linalg.svd(W, full_matrices=False)
+    place = U[:, :2] * S[:2]
+    turn = torch.stack([(place[:, 0] * outer).sum(), place[:, 1].sum()])
+    place = place * torch.where(turn < 0, -1.0, 1.0)
+    *_, (_, _, f) = layer_features(net, x)
+    active = torch.stack([(f[y == digit] > 0).double().mean(0) for digit in (0, 1)])
+    return xr.Dataset(
+        {
+            "place": (("neuron", "axis"), place.numpy()),
+            "norm": ("neuron", W.norm(dim=1).numpy()),
+            "outer": ("neuron", outer.numpy()),
+            "bias": ("neuron", net.fc7.bias.detach().double().numpy()),
+            "active": (("digit", "neuron"), active.numpy()),
+        },
+        coords={"neuron": range(1, len(W) + 1), "axis": [1, 2], "digit": [0, 1]},
+    )

@@ -1,0 +1,1 @@
+"""Gradient flow to the max-margin directions (IB theorem 1)."""

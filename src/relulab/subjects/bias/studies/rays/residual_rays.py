@@ -1,0 +1,61 @@
+"""IB figure 2: a residual network of four layers trained by SGD on orthogonally separable data."""
+
+from typing import Annotated, ClassVar
+
+import torch
+import xarray as xr
+from annotated_types import Ge
+from matplotlib.figure import Figure
+
+from relulab.lab.claim import Claim
+from relulab.lab.show.figure import legend, panels
+from relulab.nets.initial import residual_default
+from relulab.nets.residual import Residual
+from relulab.subjects.bias.studies.rays.claims import aligned, rank_two
+from relulab.subjects.bias.studies.rays.drawing import correlations, history, projected, singular_values
+from relulab.subjects.bias.studies.rays.rays import Rays, cosines
+
+
+class ResidualRays(Rays):
+    """Does a deeper network do as two-layer ones: every weight matrix of rank two, the first one max-margin?
+
+    The data and the training of figure 1 with the residual network of eq. 30.
+    """
+
+    name: ClassVar = "residual-rays"
+    ids: ClassVar = ("IB.F2",)
+    title: ClassVar = "Two rays of neurons in every layer of a residual network"
+    source: ClassVar = "IB section 5.2, figure 2"
+    presets: ClassVar = {
+        "smoke": {"seeds": 2, "epochs": 5, "width": 20, "n": 100},
+        "quick": {"seeds": 8, "lanes": 4},
+    }
+    depth: Annotated[int, Ge(3)] = 4
+    """weight layers"""
+
+    def start(self, seeds: tuple[int, ...]) -> Residual:
+        widths = (self.d, self.width, 1)
+        return residual_default(widths, seeds, depth=self.depth, factor=self.factor, root=self.root)
+
+    def correlations(self, net: Residual, w: torch.Tensor) -> torch.Tensor:
+        """With the closer of w₊ and w₋, as in figure 2: layers above decide which a neuron serves."""
+        return cosines(net, w).amax(2)
+
+    def figures(self, result: xr.Dataset) -> dict[str, Figure]:
+        layers = result.layer.values.tolist()
+        figure, axes = panels(2, len(layers) + 1, width=2.4, height=2.4)
+        for k, layer in enumerate(layers):
+            singular_values(axes[0, k], result, layer)
+            projected(axes[1, k], result, layer)
+        correlations(axes[0, -1], result)
+        axes[1, -1].axis("off")
+        legend(figure, axes[1, 0])
+        return {"rays": figure, "history": history(result)}
+
+    def claims(self, result: xr.Dataset) -> list[Claim]:
+        words = "Most first-layer neurons have a correlation above 0.9 with the closer max-margin direction"
+        ranks = [c for layer in result.layer.values.tolist() for c in rank_two("IB.F2", result, layer)]
+        return [aligned("IB.F2.aligned", words, result), *ranks]
+
+
+STUDY = ResidualRays

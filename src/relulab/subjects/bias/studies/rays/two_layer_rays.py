@@ -1,0 +1,54 @@
+"""IB figure 1: a two-layer network trained by SGD on orthogonally separable data."""
+
+from typing import ClassVar
+
+import torch
+import xarray as xr
+from matplotlib.figure import Figure
+
+from relulab.lab.claim import Claim
+from relulab.lab.show.figure import legend, panels
+from relulab.nets.initial import torch_default
+from relulab.nets.mlp import MLP
+from relulab.subjects.bias.studies.rays.claims import aligned, rank_two
+from relulab.subjects.bias.studies.rays.drawing import correlations, history, projected, singular_values
+from relulab.subjects.bias.studies.rays.rays import Rays, cosines
+
+
+class TwoLayerRays(Rays):
+    """Do the neurons of a two-layer ReLU network come to lie on two rays, the max-margin directions of the classes?
+
+    500 points of opposite orthants in R²⁰, 100 neurons, SGD as in practice: neither gradient flow nor a balanced start.
+    """
+
+    name: ClassVar = "two-layer-rays"
+    ids: ClassVar = ("IB.F1",)
+    title: ClassVar = "Two rays of neurons in a two-layer network"
+    source: ClassVar = "IB section 5.1, figure 1"
+    presets: ClassVar = {
+        "smoke": {"seeds": 2, "epochs": 5, "width": 20, "n": 100},
+        "quick": {"seeds": 16},
+    }
+
+    def start(self, seeds: tuple[int, ...]) -> MLP:
+        return torch_default((self.d, self.width, 1), seeds, factor=self.factor, root=self.root, bias=False)
+
+    def correlations(self, net: MLP, w: torch.Tensor) -> torch.Tensor:
+        """With w₊ for neurons with a_j > 0, with w₋ for the others."""
+        both = cosines(net, w)
+        return torch.where(net.W[1].data[..., 0] > 0, both[..., 0], both[..., 1])
+
+    def figures(self, result: xr.Dataset) -> dict[str, Figure]:
+        figure, axes = panels(1, 3, width=2.8, height=2.6)
+        singular_values(axes[0, 0], result, 1)
+        projected(axes[0, 1], result, 1)
+        correlations(axes[0, 2], result)
+        legend(figure, axes[0, 1])
+        return {"rays": figure, "history": history(result)}
+
+    def claims(self, result: xr.Dataset) -> list[Claim]:
+        words = "Most neurons have a correlation above 0.9 with the max-margin direction of their sign"
+        return [aligned("IB.F1.aligned", words, result), *rank_two("IB.F1", result, 1)]
+
+
+STUDY = TwoLayerRays

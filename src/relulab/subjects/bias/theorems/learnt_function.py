@@ -1,0 +1,105 @@
+r"""IB.C1, the function that is learnt (IB corollary 1).
+
+Under the conditions of theorem 1 there are constants u, z ≥ 0 with
+
+    f(x)/‖θ‖² → u ρ(w₊ᵀx) − z ρ(w₋ᵀx)   (10)
+
+for all x: the network becomes one of two neurons. The constants are u = ‖w₊‖‖u‖²/2, z = ‖w₋‖‖z‖²/2 of theorem 1's
+vectors. Compared are the two sides at random points of the unit sphere, far from the data as well as near, as a share
+of the largest value there.
+"""
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from relulab.core.seeds import Role, stream
+from relulab.data.labelled import Labelled
+from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.bias.instruments.limit import limit_distance, limit_function
+from relulab.subjects.bias.theorems.max_margin_neurons import FALLS, FAR, LATE, bounded, falls
+from relulab.subjects.bias.tools.conditions import theorem_1
+from relulab.subjects.bias.tools.neuron_path import Look, rate
+from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
+
+POINTS = 1000
+
+
+def learnt_function(
+    data: Labelled,
+    network: nn.Module | None = None,
+    start: nn.Module | None = None,
+    *,
+    width: int = 100,
+    seed: int = 0,
+    size: float = 1e-8,
+    until: float = 1000.0,
+    step: float = 0.4,
+    linear: bool = False,
+) -> Finding:
+    """Checks the corollary on a data set, by a gradient flow of its own or on a network that was trained on it.
+
+    Arguments are those of ``max_margin_neurons``; ``linear`` is a false variant: the function u w₊ᵀx − z w₋ᵀx without
+    its ReLUs.
+    """
+    setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
+    if not setting.applies:
+        return Finding(setting.conditions, ())
+    found, looks = setting.found, setting.looks
+    x = normalize(torch.from_numpy(stream(0, Role.CHANCE, seed).standard_normal((POINTS, data.X.shape[1]))), dim=1)
+    w = (found.positive.w, found.negative.w)
+    gaps = [distance(look, *w, x, linear) for look in looks]
+    says = f"largest gap of the two sides of eq. 10 at {POINTS:,} points, at ℓ = e^({looks[-1].log_loss:.4g})"
+    # f/‖θ‖² is a square in the weights: twice the angle that theorem 1 is given
+    power = rate(looks, gaps)
+    checks = [bounded(says, gaps[-1], 2 * FAR, -looks[-1].log_loss >= LATE and not power <= FALLS)]
+    if len(looks) > 1:
+        checks.append(falls("power of −log ℓ with which the gap changes", power, looks[-1]))
+    return Finding(setting.conditions, tuple(checks))
+
+
+def distance(
+    look: Look,
+    w_plus: Float64[Tensor, " d"],
+    w_minus: Float64[Tensor, " d"],
+    x: Float64[Tensor, "N d"],
+    linear: bool = False,
+) -> float:
+    """The largest gap of eq. 10 at the points x, as a share of the largest |f|/‖θ‖²."""
+    f = (x @ look.W.T).relu() @ look.a / (look.W.square().sum() + look.a.square().sum())
+    shares = limit_distance(look.W, look.a, w_plus, w_minus)
+    limit = limit_function(shares, w_plus, w_minus, x)
+    if linear:
+        # ρ(t) − ρ(−t) = t, so the limit at −x, with the sign turned, fills in what the ReLUs cut off
+        limit = limit - limit_function(shares, w_plus, w_minus, -x)
+    return float((f - limit).abs().max() / f.abs().max())
+
+
+def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, **options) -> Finding:
+    options = {"width": 20, "until": 300, "step": 0.8} | options
+    return learnt_function(data.draw(stream(0, Role.DEMONSTRATION, 10), n), **options)
+
+
+THEOREM = Theorem(
+    id="IB.C1",
+    title="The function that is learnt",
+    statement="Under the conditions of theorem 1, f(x)/‖θ‖² tends to u ρ(w₊ᵀx) − z ρ(w₋ᵀx) at every x, with u, z ≥ 0.",
+    source="IB corollary 1, eq. 10",
+    check=learnt_function,
+    of_table=learnt_function,
+    variants=("linear",),
+    demonstrations=(
+        Demonstration("data whose supports span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),
+        Demonstration(
+            "the paper's data: too few supports to span R²⁰, though the conclusion is seen",
+            Verdict.NOT_APPLICABLE,
+            lambda: _case(OppositeOrthants(20), 100, until=3000),
+        ),
+        Demonstration(
+            "negative control: the two neurons without their ReLUs",
+            Verdict.REFUTED,
+            lambda: _case(SpanningSupports(5), linear=True, until=LATE),
+        ),
+    ),
+)

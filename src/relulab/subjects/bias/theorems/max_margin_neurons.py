@@ -1,0 +1,142 @@
+r"""IB.T1, all neurons become max-margin neurons (IB theorem 1).
+
+A two-layer ReLU network that gradient flow trains with the cross-entropy loss, from a balanced start near zero, on
+orthogonally separable data whose support examples span R^d for either class, has
+
+    W/‖W‖ − (u w₊ᵀ + z w₋ᵀ) → 0   (8),     a/‖a‖ − (u‖w₊‖ − z‖w₋‖) → 0   (9)
+
+for some u, z ≥ 0 with u_j = 0 or z_j = 0 for every j, with probability at least 1 − 2^(−p): that some neuron stays on.
+
+A limit is checked at a point of the path: both distances must be small at the loss e^(−until), and over the last
+tenfold of M = −log ℓ the first must fall as a power of M. Small means that the cosine of every live neuron which
+carries a thousandth of ‖W‖ with its direction is over 0.9999, and the distances below that angle. A distance that is
+large but falls, or that is looked at before ℓ = e^(−1000), tells nothing.
+
+How fast, from a vanishing start: let the direction of Σ a_j w_j be off by δ. What of δ lies in the span of the support
+examples keeps their margins apart by M δᵀx, which the loss does not bear, so it falls as 1/M. What is orthogonal to
+them is felt by no support example: while the loss pulls along w₊ alone, δ shrinks only because the neurons grow, by
+dδ/d log M = −δ/2, as M^(−1/2). So the condition that supports span is not needed for the limit on such data, but for
+its rate.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from relulab.core.seeds import Role, stream
+from relulab.data.labelled import Labelled
+from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.bias.instruments.limit import limit_distance
+from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
+from relulab.subjects.bias.tools.conditions import theorem_1
+from relulab.subjects.bias.tools.half_spaces import half_spaces
+from relulab.subjects.bias.tools.neuron_path import Look, rate
+from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
+
+COSINE = 0.9999
+FAR = math.sqrt(1 - COSINE**2)  # the sine of that angle
+CARRIES = 1e-3  # the share of ‖W‖ from which a neuron's own direction is looked at: that of others may take for ever
+LATE = 1000.0  # −log ℓ from which a distance that does not fall counts against the theorem
+FALLS = -0.25  # the largest power of −log ℓ that counts as a fall to zero; it is −1 or −1/2 in the end
+
+
+def max_margin_neurons(
+    data: Labelled,
+    network: nn.Module | None = None,
+    start: nn.Module | None = None,
+    *,
+    width: int = 100,
+    seed: int = 0,
+    size: float = 1e-8,
+    until: float = 1000.0,
+    step: float = 0.4,
+    linear: bool = False,
+) -> Finding:
+    """Checks the theorem on a data set, by a gradient flow of its own or on a network that was trained on it.
+
+    Without ``network`` a balanced network of ``width`` neurons of norm ``size`` is followed to ℓ = e^(−until), or
+    ``start``, if given. A trained network is judged as it stands; the condition on its start needs that start.
+    ``linear`` is a false variant: the one max-margin direction of all points y_i x_i in place of w₊ and −w₋, as for
+    linear networks.
+    """
+    setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
+    if not setting.applies:
+        return Finding(setting.conditions, ())
+    return Finding(
+        setting.conditions, _conclusion(_linear(data) if linear else setting.found, setting.looks, setting.on)
+    )
+
+
+def _conclusion(found: MaxMargin, looks: list[Look], on: torch.Tensor) -> tuple[Check, ...]:
+    w = (found.positive.w, found.negative.w)
+    limits = [limit_distance(look.W, look.a, *w) for look in looks]
+    end, loss = limits[-1], f"at ℓ = e^({looks[-1].log_loss:.4g})"
+    power = rate(looks, [float(limit.first) for limit in limits])
+    norms = looks[-1].W.norm(dim=1)
+    on = on & (norms > CARRIES * norms[on].norm())  # of the live ones: others may be larger, and stand still
+    settled = -looks[-1].log_loss >= LATE and not power <= FALLS
+    checks = [
+        bounded(f"distance of eq. 8, {loss}", float(end.first), FAR, settled),
+        bounded(f"distance of eq. 9, {loss}", float(end.second), FAR, settled),
+        bounded(f"one less the least cosine of a live neuron that carries a thousandth of them, {loss}",
+                1 - float(end.cosine[on].min()), 1 - COSINE, settled),
+    ]  # fmt: skip
+    if len(looks) > 1:
+        checks.append(falls("power of −log ℓ with which the distance of eq. 8 changes", power, looks[-1]))
+    return tuple(checks)
+
+
+def falls(says: str, power: float, end: Look) -> Check:
+    """A distance must fall; early on, where it has not begun to, that tells nothing."""
+    return Check(says, power, "<=", FALLS, 0.0 if power <= FALLS or -end.log_loss >= LATE else math.inf)
+
+
+def bounded(says: str, measured: float, bound: float, settled: bool) -> Check:
+    """A distance that must become small. One that is large still, but on its way down or early, tells nothing yet."""
+    still_to_fall = 0.0 if settled else max(0.0, measured - bound) * (1 + 1e-9)
+    return Check(says, measured, "<=", bound, still_to_fall)
+
+
+def _linear(data: Labelled) -> MaxMargin:
+    """The max-margin vector of all points y_i x_i, for both signs."""
+    X = torch.cat([data.X * data.y[:, None], -data.X[:1] * data.y[:1, None]])
+    side = max_margin(X, torch.cat([torch.ones(len(data.y)), -torch.ones(1)])).positive
+    return MaxMargin(side, side._replace(w=-side.w))
+
+
+def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, **options) -> Finding:
+    options = {"width": 20, "until": 300, "step": 0.8} | options
+    return max_margin_neurons(data.draw(stream(0, Role.DEMONSTRATION, 10), n), **options)
+
+
+THEOREM = Theorem(
+    id="IB.T1",
+    title="All neurons become max-margin neurons",
+    statement="Trained by gradient flow from a balanced start near zero, on orthogonally separable data whose support "
+    "examples span the space, W/‖W‖ tends to u w₊ᵀ + z w₋ᵀ and a/‖a‖ to u‖w₊‖ − z‖w₋‖ with u, z ≥ 0: every neuron "
+    "points along the max-margin direction of the positive points or along that of the negative ones.",
+    source="IB theorem 1, eqs. 8 and 9",
+    check=max_margin_neurons,
+    of_table=max_margin_neurons,
+    variants=("linear",),
+    demonstrations=(
+        Demonstration("data whose supports span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),
+        Demonstration(
+            "the paper's data: too few supports to span R²⁰, though the conclusion is seen",
+            Verdict.NOT_APPLICABLE,
+            lambda: _case(OppositeOrthants(20), 100, until=3000),
+        ),
+        Demonstration("a start far from zero", Verdict.NOT_APPLICABLE, lambda: _case(SpanningSupports(5), size=0.5)),
+        Demonstration(
+            "data that are only linearly separable",
+            Verdict.NOT_APPLICABLE,
+            lambda: max_margin_neurons(half_spaces(10)),
+        ),
+        Demonstration(
+            "negative control: the one max-margin direction of all points, as in linear networks",
+            Verdict.REFUTED,
+            lambda: _case(SpanningSupports(5), linear=True, until=LATE),
+        ),
+    ),
+)

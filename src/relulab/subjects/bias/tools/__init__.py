@@ -1,0 +1,1 @@
+"""What this subject's instruments, theorems and studies are made of."""

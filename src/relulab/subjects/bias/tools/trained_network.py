@@ -1,0 +1,37 @@
+"""A user's trained network, read as the neurons (w_j, a_j) that IB speaks of."""
+
+import torch
+from torch import nn
+
+from relulab.core.errors import UserError
+from relulab.data.labelled import Labelled
+from relulab.flow.on_log_loss import log_cross_entropy
+from relulab.nets.mlp import MLP
+from relulab.subjects.bias.tools.neuron_path import Look, neurons
+
+
+def looked_at(network: nn.Module, data: Labelled) -> Look:
+    """The neurons of a two-layer ReLU network without biases and with one output, and its log ℓ on the data."""
+    W, a = (t[0] for t in neurons(plain(network, data)))
+    f = (data.X @ W.T).relu() @ a
+    return Look(W, a, float(log_cross_entropy((data.y * f)[None])[0]))
+
+
+def plain(network: nn.Module, data: Labelled) -> MLP:
+    """A user's network as an MLP of one lane in float64, without biases, that shares nothing with it."""
+    net = network if isinstance(network, MLP) else MLP.of(network)
+    if net.depth != 2 or net.lanes != 1 or net.slope or net.widths[-1] != 1:
+        raise UserError(
+            f"a network of widths {net.widths}, slope {net.slope:g}, {net.lanes} lanes: one two-layer ReLU network "
+            "with one output was expected"
+        )
+    if max(float(b.data.abs().max()) for b in net.b):
+        raise UserError("a network with biases was given: the theorem speaks of those without, f(x) = aᵀρ(Wx)")
+    if net.widths[0] != data.X.shape[1]:
+        raise UserError(f"the network takes {net.widths[0]} inputs, the data have {data.X.shape[1]} columns")
+    if not all(p.data.isfinite().all() for p in net.parameters()):
+        raise UserError("the network has NaN or infinite weights: its training diverged")
+    bare = MLP(net.widths, bias=False, dtype=torch.float64)
+    for mine, its in zip(bare.W, net.W, strict=True):
+        mine.data.copy_(its.data)
+    return bare

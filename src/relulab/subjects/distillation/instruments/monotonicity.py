@@ -1,0 +1,28 @@
+"""The monotonicity index of a learner (T5 eq. 5.34)."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from relulab.core.errors import UserError
+from relulab.core.numbers import Numbers, tensors
+from relulab.lab.instrument import instrument
+from relulab.subjects.distillation.instruments.angles import angle
+
+
+@instrument(source="T5 eq. 5.34", ids=("T5.F5",))
+def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
+    """The share m of transfer sets for which one more point brings a learner nearer to its teacher.
+
+    m = P[ᾱ(w*, w([X, x])) < ᾱ(w*, w(X))] over the sets whose students are ``before`` and, with one point more,
+    ``after``: a set a row, or more axes before that.
+
+    >>> import torch
+    >>> monotonicity(torch.tensor([[1.0, 1.0], [1.0, 0.5]]), torch.tensor([[1.0, 0.5], [1.0, 1.0]]), torch.eye(2)[0])
+    tensor(0.5000)
+    """
+    before, after, w_star = tensors(before=before, after=after, w_star=w_star)
+    if before.shape != after.shape or before.dim() < 2:
+        raise UserError(
+            f"students of shapes {tuple(before.shape)} and {tuple(after.shape)}: a row a set was expected, alike"
+        )
+    return (angle(after, w_star) < angle(before, w_star)).to(before.dtype).mean(-1)

@@ -1,0 +1,76 @@
+r"""T5.D4, the bound for students that come near ŵ only (T5 theorem D.4).
+
+Let n < d, ‖ŵ_ε − ŵ‖ ≤ ε ≤ ‖ŵ‖/2 and δ = √(2πε/‖ŵ‖). Then E R ≤ p(β) + p(π/2 − δ − β)ⁿ for β in [0, π/2 − δ] (D.43):
+deep students (theorem 5.2) end within ε of ŵ, and the angle that this costs is at most δ (lemma D.3).
+
+As ‖ŵ‖ depends on the transfer set, ε is taken as a share of it, so that δ is the same for all sets. The students here
+are turned away from the teacher as far as ε allows, by arcsin(ε/‖ŵ‖).
+"""
+
+from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.distillation.tools.angle_laws import AngleLaw, PolynomialAngles
+from relulab.subjects.distillation.tools.bound import delta, transfer_bound
+from relulab.subjects.distillation.tools.learners import pushed
+from relulab.subjects.distillation.tools.measured_risk import case, measured
+from relulab.subjects.distillation.tools.transfer import Numbers
+
+
+def approximate_students(
+    X: Numbers,
+    w_star: Numbers,
+    law: AngleLaw | None = None,
+    *,
+    epsilon: float = 0.01,
+    n: int | None = None,
+    sets: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+    sharp: bool = False,
+    exact: bool = False,
+) -> Finding:
+    """Checks the bound for students off ŵ by ``epsilon`` ‖ŵ‖.
+
+    ``sharp`` takes δ = arcsin(ε/‖ŵ‖), the largest angle that there can be, for a smaller bound that holds as well.
+    ``exact`` is a false variant: theorem 5.3's bound, as if students were at ŵ.
+    """
+    off = pushed(epsilon if 0 <= epsilon < 1 else 0.0)
+    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=off)
+    conditions = (
+        *found.conditions,
+        Check("n, less than d", found.n, "<=", found.d - 1),
+        Check("ε/‖ŵ‖", epsilon, "<=", 0.5),
+        Check("ε/‖ŵ‖", epsilon, ">=", 0.0),
+    )
+    if not all(c.holds for c in conditions):
+        return Finding(conditions, ())
+    angle = 0.0 if exact else delta(epsilon, 1.0, sharp=sharp)
+    bound = transfer_bound(found.law, found.n, delta=angle).value.item()
+    return Finding(conditions, (found.against(bound),))
+
+
+def _case(kappa: float = 2.0, n: int = 10, **options) -> Finding:
+    return approximate_students(**case(20, PolynomialAngles(kappa)), n=n, **options)
+
+
+def _narrow(**options) -> Finding:
+    """Angles up to 0.7, in three dimensions: theorem 5.3 allows no error at all."""
+    return approximate_students(**case(20, PolynomialAngles(0.5, 0.7), d=3), n=1, epsilon=0.5, **options)
+
+
+THEOREM = Theorem(
+    id="T5.D4",
+    title="The bound for approximate students",
+    statement="For n < d, students within ε ≤ ‖ŵ‖/2 of ŵ have an expected transfer risk of at most p(β) + "
+    "p(π/2 − δ − β)ⁿ, with δ = √(2πε/‖ŵ‖), for every β up to π/2 − δ.",
+    source="T5 theorem D.4, eq. D.43",
+    check=approximate_students,
+    of_transfer=approximate_students,
+    variants=("exact",),
+    demonstrations=(
+        Demonstration("10 points in R²⁰, ε = 0.01 ‖ŵ‖", Verdict.HOLDS, _case),
+        Demonstration("the same with the sharp angle", Verdict.HOLDS, lambda: _case(sharp=True)),
+        Demonstration("ε = 0.6 ‖ŵ‖", Verdict.NOT_APPLICABLE, lambda: _case(epsilon=0.6)),
+        Demonstration("as many points as dimensions", Verdict.NOT_APPLICABLE, lambda: _case(n=20)),
+        Demonstration("negative control: no allowance for ε", Verdict.REFUTED, lambda: _narrow(exact=True)),
+    ),
+)

@@ -1,0 +1,74 @@
+r"""T5.C1, exponential rates with a margin (T5 corollary 5.1).
+
+If p(β) = 0 and γ = p(π/2 − β) < 1 for some β in [0, π/2], that is if no input is within π/2 − β of the teacher's
+boundary, and some are nearer to the teacher than that, then E R ≤ γⁿ   (5.20).
+"""
+
+import math
+
+from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw, PolynomialAngles
+from relulab.subjects.distillation.tools.bound import ROUNDING, margin_bound
+from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
+from relulab.subjects.distillation.tools.learners import less_biased
+from relulab.subjects.distillation.tools.measured_risk import case, measured
+from relulab.subjects.distillation.tools.transfer import Numbers
+
+
+def large_margin(
+    X: Numbers,
+    w_star: Numbers,
+    law: AngleLaw | None = None,
+    *,
+    beta: float | None = None,
+    n: int | None = None,
+    sets: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+    delta: float = 0.0,
+) -> Finding:
+    """Checks the corollary for an angle β, in radians; by default the widest of the law, or of the sample.
+
+    That p(β) is 0 no sample can prove: only a law that is known.
+
+    ``delta`` other than 0 makes a false variant: the bound for minimisers w_δ that gradient descent would not find.
+    """
+    learner = less_biased(delta) if delta else None
+    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
+    if beta is None:
+        largest = math.nextafter(float(EstimatedAngles.of(X, w_star).angles[-1]), 2)
+        beta = min(RIGHT, getattr(law, "widest", largest))
+    wide = float(found.law.p(beta)) - found.band
+    gamma = float(found.law.p(RIGHT - beta - ROUNDING))
+    conditions = (
+        *found.conditions,
+        Check(f"p(β), of angles of β = {beta:.4g} or more", wide, "<=", 0.0, found.band),
+        Check("1 − γ, the share of angles below π/2 − β", 1 - gamma, ">=", ROUNDING),
+    )
+    return Finding(conditions, (found.against(float(margin_bound(gamma, found.n))),))
+
+
+def _case(widest: float, **options) -> Finding:
+    options = {"beta": widest, "n": 8} | options
+    return large_margin(**case(18, PolynomialAngles(1.0, widest)), **options)
+
+
+THEOREM = Theorem(
+    id="T5.C1",
+    title="Exponential rates with a margin",
+    statement="If no input has an angle of β or more to the teacher and a share γ < 1 has π/2 − β or more, the "
+    "expected transfer risk is at most γⁿ.",
+    source="T5 corollary 5.1, eq. 5.20",
+    check=large_margin,
+    of_transfer=large_margin,
+    variants=("delta",),
+    demonstrations=(
+        Demonstration("angles uniform up to 1.2", Verdict.HOLDS, lambda: _case(1.2)),
+        Demonstration("no margin: angles up to π/2", Verdict.NOT_APPLICABLE, lambda: _case(RIGHT, beta=1.2)),
+        Demonstration(
+            "negative control: minimisers that gradient descent does not find",
+            Verdict.REFUTED,
+            lambda: _case(1.2, n=15, delta=5.0),
+        ),
+    ),
+)

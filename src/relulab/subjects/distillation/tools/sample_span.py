@@ -1,0 +1,60 @@
+"""The dimensions that a sample of points spans, and the numbers of points that are of interest for it."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from relulab.subjects.distillation.tools.nested import DEPENDENT, nested_students
+
+PROBES = 5  # sets of d points whose rank is looked at before sizes are chosen
+
+
+class Span(NamedTuple):
+    """The dimensions that points span, those that a half of them does, and w* within and outside of the span."""
+
+    rank: int
+    half: int
+    within: Float64[Tensor, " d"]
+    outside: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether the other half added nothing, so that further points of the kind will hardly do."""
+        return self.rank == self.half
+
+
+def sample_span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.random.Generator) -> Span:
+    """The span of unit points. Directions count that they have more than 1e-10 of, as in ``nested_students``."""
+
+    def basis(rows: Tensor) -> Tensor:
+        # the triangle of a QR factorisation has the same span and is small, however many points there are
+        _, s, V = torch.linalg.svd(torch.linalg.qr(rows, mode="r").R, full_matrices=False)
+        return V[s > DEPENDENT * s[0]]
+
+    V = basis(X)
+    within = V.T @ (V @ w) if len(V) < len(w) else w
+    half = X[torch.from_numpy(rng.permutation(len(X))[: max(1, len(X) // 2)])]
+    return Span(len(V), len(basis(half)), within, float((w - within).norm() / w.norm()))
+
+
+def ends(X: Tensor, w: Tensor, span: Span, rng: np.random.Generator) -> list[int]:
+    """Numbers of points at which the risk may end: the rank and d, and 2d where a few sets of d points have less."""
+    d = X.shape[1]
+    sets = np.stack([rng.permutation(len(X))[:d] for _ in range(PROBES)])
+    lower = nested_students(X[torch.from_numpy(sets)], w).new.sum(-1) < min(len(X), span.rank)
+    return [span.rank, d, *([2 * d] if lower.any() else [])]
+
+
+def usual_sizes(N: int, *ends: int) -> list[int]:
+    """1, 2, 5, 10, … up to a quarter of N points, so that two sets need not overlap, and the ends below a half.
+
+    >>> usual_sizes(100, 17, 20), usual_sizes(30, 30, 100), usual_sizes(60, 25)
+    ([1, 2, 5, 10, 17, 20], [1, 2, 5, 7], [1, 2, 5, 10, 15, 25])
+    """
+    ends = tuple(end for end in ends if end < N // 2) or (N,)
+    most = max(1, min(max(ends), N // 4))
+    series = (digit * 10**power for power in range(len(str(most))) for digit in (1, 2, 5))
+    return sorted({*(n for n in series if n < most), most, *(end for end in ends if end < N // 2)})

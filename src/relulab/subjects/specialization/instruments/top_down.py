@@ -1,0 +1,94 @@
+"""Top-down matrices V_l, A_l, B_l: how the output depends on layer l at a point (SS definition 2)."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from relulab.core.errors import UserError
+from relulab.lab.instrument import instrument
+from relulab.nets.hooks import fitted, rectifiers
+from relulab.nets.mlp import MLP
+
+
+class Layer(NamedTuple):
+    """A layer at N points: activations with the bias unit's 1, gates, and V with f_L = V_l f_l."""
+
+    f: Float[Tensor, "lane N n1"]
+    D: Float[Tensor, "lane N n1"]
+    V: Float[Tensor, "lane N C n1"]
+
+
+def _augmented(net: MLP, l: int) -> Float[Tensor, "lane n1 k1"]:
+    """W_l with the biases as its last row and, below the top, a last column that hands the 1 on."""
+    W = torch.cat([net.W[l].data, net.b[l].data], 1)
+    if l + 1 == net.depth:
+        return W
+    one = W.new_zeros(net.lanes, W.shape[1], 1)
+    one[:, -1] = 1
+    return torch.cat([W, one], 2)
+
+
+def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
+    r"""Layers 1 … L of the network at the points x, by the recursion V_L = I, V_{l−1} = V_l D_l W_lᵀ (SS eq. 3).
+
+    D_l holds 1 where the unit's input is > 0 and the leaky slope elsewhere, as torch differentiates; the paper opens
+    the gate at 0 as well, which differs on the kink alone. Memory grows as N · C · n_l.
+    """
+    below = x.expand(net.lanes, *x.shape[-2:])
+    one = below.new_ones(*below.shape[:2], 1)
+    f, D = [], []
+    for W, b in zip(net.W[:-1], net.b[:-1], strict=True):
+        z = torch.baddbmm(b.data, below, W.data)
+        gate = torch.where(z > 0, z.new_ones(()), z.new_tensor(net.slope))
+        below = gate * z
+        f.append(torch.cat([below, one], -1))
+        D.append(torch.cat([gate, one], -1))
+    f.append(torch.baddbmm(net.b[-1].data, below, net.W[-1].data))
+    D.append(torch.ones_like(f[-1]))
+    V = [torch.eye(net.widths[-1], dtype=net.dtype).expand(*f[-1].shape[:2], -1, -1)]
+    for l in range(net.depth - 1, 0, -1):
+        V.append((V[-1] * D[l].unsqueeze(-2)) @ _augmented(net, l).mT.unsqueeze(1))
+    return [Layer(*layer) for layer in zip(f, D, reversed(V), strict=True)]
+
+
+@instrument(source="SS definition 2", ids=("SS.L1", "LM.T1"))
+def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"]]:
+    r"""V_l(x) = ∂f_L/∂f_l of every hidden layer, without the bias unit's column: (lane, N, C, n) for an MLP.
+
+    For relulab's networks by the recursion of SS eq. 3; for a user's module by automatic differentiation at what each
+    of its ReLUs puts out (N, C, n), where n counts all entries of the activation.
+
+    >>> top_down(MLP((3, 4, 2)), torch.zeros(5, 3))["1"].shape
+    torch.Size([1, 5, 2, 4])
+    """
+    if isinstance(net, MLP):
+        with torch.no_grad():
+            layers = top_down_layers(net, x.to(net.dtype))
+            return {str(l): layer.V[..., :-1] for l, layer in enumerate(layers[:-1], 1)}
+    with torch.enable_grad(), rectifiers(net) as seen:
+        # The input carries the graph too, so that a module with frozen weights can still be differentiated.
+        y = net(fitted(net, x).detach().requires_grad_())
+        if y.dim() != 2:
+            raise UserError(f"the module's output has shape {tuple(y.shape)}, expected was (samples, outputs)")
+        f = list(seen.values())
+        rows = [torch.autograd.grad(y[:, c].sum(), f, retain_graph=True, allow_unused=True) for c in range(y.shape[1])]
+    V = {}
+    for name, *columns in zip(seen, f, *rows, strict=True):
+        f_l, grads = columns[0], columns[1:]
+        V[name] = torch.stack([(torch.zeros_like(f_l) if g is None else g).flatten(1) for g in grads], 1).detach()
+    return V
+
+
+@instrument(source="SS definition 2", ids=("SS.L1", "LM.T1"))
+def modulation(
+    V: Float[Tensor, "*lane N C n"], V_star: Float[Tensor, "*lane N C m"]
+) -> tuple[Float[Tensor, "*lane N n m"], Float[Tensor, "*lane N n n"]]:
+    """A_l(x) = V_lᵀ V*_l and B_l(x) = V_lᵀ V_l: how teacher and student nodes are weighed in the gradient.
+
+    >>> V = torch.tensor([[[1.0, 2.0]]])
+    >>> [t.tolist() for t in modulation(V, torch.tensor([[[3.0]]]))]
+    [[[[3.0], [6.0]]], [[[1.0, 2.0], [2.0, 4.0]]]]
+    """
+    return V.mT @ V_star, V.mT @ V

@@ -1,0 +1,1 @@
+"""Measurements: what a user runs on files of their own, one file each."""

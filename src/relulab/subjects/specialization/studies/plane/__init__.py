@@ -1,0 +1,1 @@
+"""Students in the plane (SS figure 3)."""

@@ -1,0 +1,59 @@
+r"""SS.T4, specialisation from finitely many points that know the teacher (SS theorem 4; theorem 7 in section D.1).
+
+As SS.T3 with γ = 2 and with points x ± 2ε' w̃*_j beside those x that lie in the band of node j, in place of steps along
+all axes: the gradient must be small on fewer points, and fewer are needed, as √d is gone from all bounds.
+"""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.specialization.theorems.polynomial_samples import Pair, Setting, pair, specialised
+
+SETTING = Setting(gamma=2.0, step=2.0, aware=True)
+
+
+def teacher_aware_samples(
+    teacher: nn.Module,
+    student: nn.Module,
+    x: Float[Tensor, "N d"],
+    epsilon: float,
+    *,
+    node: int | None = None,
+    loose: bool = False,
+) -> Finding:
+    """Checks theorem 4 for one teacher node, the strongest unless told; ``loose`` as in theorem 3: a false variant."""
+    return specialised(Pair.of(teacher, student, x), epsilon, node, SETTING, loose)
+
+
+def of_networks(
+    teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, epsilon: float = 0.1, node: int | None = None
+) -> Finding:
+    return teacher_aware_samples(teacher, student, x, epsilon, node=node)
+
+
+THEOREM = Theorem(
+    id="SS.T4",
+    title="Specialisation from finitely many teacher-aware points",
+    statement="With enough points near the boundary of an observed teacher node and a gradient of at most "
+    "|α_kj| ε'/5 on them and on points to both sides of that boundary, a student is ε-aligned with it.",
+    source="SS theorem 4; theorem 7 in section D.1",
+    ids=("SS.T7",),
+    check=teacher_aware_samples,
+    of_networks=of_networks,
+    demonstrations=(
+        Demonstration(
+            "20,000 points in a square, students off by 1e-4",
+            Verdict.HOLDS,
+            lambda: teacher_aware_samples(*pair(1e-4, 20_000), 0.5),
+        ),
+        Demonstration(
+            "200 points: too few", Verdict.NOT_APPLICABLE, lambda: teacher_aware_samples(*pair(1e-4, 200), 0.5)
+        ),
+        Demonstration(
+            "negative control: a gradient of at most |α_kj| ε, students off by 1.1 ε",
+            Verdict.REFUTED,
+            lambda: teacher_aware_samples(*pair(0.55, 20_000), 0.5, loose=True),
+        ),
+    ),
+)

@@ -1,0 +1,69 @@
+"""What a study of two-layer students looks at while they train: correlations, loss and fan-out on held-out points."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from relulab.core.errors import UserError
+from relulab.data.task import Points
+from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.instruments.correlation import normalised
+from relulab.train.losses import MSE, Loss
+
+CHUNK = 5000  # points at a time: enough for full speed, few enough to keep memory small
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Of every lane: correlation with the lowest layer's teacher nodes, loss, and fan-out of the lowest layer."""
+
+    rho: Float[Tensor, "lane m n"]
+    loss: Float[Tensor, " lane"]
+    fan_out: Float[Tensor, "lane n"]
+
+
+class Observer:
+    """Holds the teacher's side, computed once, and looks at students lane by lane, some points at a time.
+
+    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero and c any constant,
+    ρ = f̃*ᵀ(f − c) / ‖f − mean f‖, so one pass over the points collects all that is needed; c is the mean of the first
+    of them, which keeps the variance free of cancellation.
+    """
+
+    def __init__(self, teacher: MLP, points: Points, loss: Loss | None = None):
+        self.points, self.loss = points, loss or MSE()
+        self.targets = self.loss.targets(points.Y)
+        with torch.no_grad():
+            self.f_star = [
+                normalised(teacher.lane(i).double().layers(points.of_lane(i)[0].double())[0][0]).to(points.X.dtype)
+                for i in range(teacher.lanes)
+            ]
+
+    @torch.no_grad()
+    def __call__(self, student: MLP) -> Observation:
+        if student.lanes != len(self.f_star):
+            raise UserError(f"a student of {student.lanes} lanes for an observer of {len(self.f_star)}")
+        rho, loss = zip(*(self._look(student.lane(i), i) for i in range(student.lanes)), strict=True)
+        return Observation(torch.stack(rho), torch.stack(loss), student.W[1].data.norm(dim=-1))
+
+    def _look(self, net: MLP, i: int) -> tuple[Float[Tensor, "m n"], Float[Tensor, ""]]:
+        x = self.points.X[self.points.group[i]]
+        N, n = len(x), net.widths[1]
+        total, square = x.new_zeros(2, n, dtype=torch.float64)
+        cross, loss, c = 0.0, 0.0, None
+        for x_, y_, f_star in zip(*(a.split(CHUNK) for a in (x, self.targets[i], self.f_star[i])), strict=True):
+            layers = net.layers(x_)
+            loss = loss + self.loss.value(layers[-1][0], y_) * (len(x_) / N)
+            f = layers[0][0]
+            c = f.mean(0) if c is None else c
+            f = f.sub_(c)
+            cross = cross + f_star.mT @ f
+            total += f.sum(0)
+            square += f.square_().sum(0)
+        spread = (square - total.square() / N).clamp(min=0)
+        # as in ``normalised``: a unit that never changes has correlation 0, not rounding blown up
+        size = (square + 2 * total * c + N * c.double().square()).clamp(min=0)
+        constant = spread <= (8 * torch.finfo(x.dtype).eps) ** 2 * size
+        return torch.where(constant, 0, cross / spread.where(~constant, 1).sqrt()).to(x.dtype).clamp(-1, 1), loss

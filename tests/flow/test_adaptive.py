@@ -1,0 +1,64 @@
+"""The flow of weights: against fixed steps of our own, and integrals against closed forms."""
+
+import numpy as np
+import pytest
+
+from relulab import UserError
+from relulab.flow.adaptive import angles, flow, norms
+
+
+def runge_kutta(velocity, W, time, steps):
+    """The classical method of order four with equal steps."""
+    h = time / steps
+    for _ in range(steps):
+        a = velocity(W)
+        b = velocity(W + h / 2 * a)
+        c = velocity(W + h / 2 * b)
+        W = W + h / 6 * (a + 2 * b + 2 * c + velocity(W + h * c))
+    return W
+
+
+def test_it_follows_a_nonlinear_flow():
+    rng = np.random.default_rng(0)
+    W, w_star, a = 0.1 * rng.standard_normal((3, 4)), rng.standard_normal(4), np.array([0.5, 1.0, 1.5])
+
+    def velocity(W):
+        return norms(W)[:, None] * (w_star - a @ W)
+
+    slow = [runge_kutta(velocity, W, 5.0, steps) for steps in (500, 1000)]
+    error = np.abs(slow[1] - slow[0]).max()
+    assert error < 1e-8
+    for method in ("DOP853", "LSODA"):
+        fast = flow(velocity, W, 5.0, method=method).at(np.array([5.0]))[0]
+        assert np.abs(fast - slow[1]).max() < 1e-7
+
+
+def test_integrals_along_a_path_that_is_known():
+    path = flow(lambda W: -W, np.array([[1.0, 2.0], [0.0, 3.0]]), 3.0)
+    times = np.array([0.0, 0.4, 3.0])
+    whole = path.integral(lambda W: norms(W) ** 2, times)
+    assert whole == pytest.approx((1 - np.exp(-2 * times))[:, None] / 2 * np.array([5.0, 9.0]), abs=1e-8)
+    assert np.abs(whole - (1 - np.exp(-2 * times))[:, None] / 2 * np.array([5.0, 8.9])).max() > 0.04
+
+
+def test_it_stops_where_it_should():
+    path = flow(lambda W: -W, np.array([[4.0, 3.0]]), 100.0, until=lambda W: norms(W)[0] - 1.0)
+    assert path.arrived and path.end == pytest.approx(np.log(5), abs=1e-8)
+    assert not flow(lambda W: -W, np.array([[4.0, 3.0]]), 1.0, until=lambda W: norms(W)[0] - 1.0).arrived
+
+
+def test_what_leaves_all_bounds_is_said():
+    with pytest.raises(UserError, match=r"beyond t = 1: ask for a shorter time|beyond t = 0\.99"):
+        flow(lambda W: W**2, np.array([[1.0, 0.5]]), 2.0)
+
+
+def test_a_velocity_that_jumps_all_the_time_is_given_up(monkeypatch):
+    monkeypatch.setattr("relulab.flow.adaptive.MOST", 2000)
+    with pytest.raises(UserError, match="2,000 evaluations"):
+        flow(lambda W: 1 - 50 * np.sign(np.sin(1e3 * W)), np.array([[0.1, 0.2]]), 5.0)
+
+
+@pytest.mark.parametrize("theta", [1e-9, 0.3, np.pi / 2, np.pi - 1e-9])
+def test_angles_keep_their_accuracy_at_both_ends(theta):
+    W = 7 * np.array([[np.cos(theta), np.sin(theta)]])
+    assert angles(W, np.array([0.2, 0.0]))[0] == pytest.approx(theta, rel=1e-15, abs=1e-24)

@@ -1,0 +1,240 @@
+"""Points of two classes from a user's files: the same data whatever the format, and one sentence for each mistake."""
+
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save_file
+
+from relulab import UserError
+from relulab.io.tables import read_features, read_table
+
+X = np.random.default_rng(0).standard_normal((7, 3))
+Y = np.array([1, -1, 1, 1, -1, -1, 1])
+
+
+def frame(label="y", last=True) -> pd.DataFrame:
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table.insert(3 if last else 1, label, Y)
+    return table
+
+
+def write(folder, name: str) -> str:
+    """The data in one of many ways."""
+    path = folder / name
+    text = {
+        "header.csv": frame(),
+        "first.csv": frame("Class", False),
+        "last.csv": frame("kind"),
+        "tab.tsv": frame("LABEL"),
+    }
+    if name in text:
+        text[name].to_csv(path, index=False, sep="\t" if name == "tab.tsv" else ",")
+    elif name == "bare.csv":
+        frame().to_csv(path, index=False, header=False)
+    elif name == "numbered.csv":
+        frame().set_axis([0, 1, 2, "target"], axis=1).to_csv(path, index=False)
+    elif name == "spaced.csv":
+        rows = [", ".join(map(repr, row)) for row in np.column_stack([X, Y]).tolist()]
+        path.write_text("\n".join(["a, b, c, y", *rows]), encoding="utf-8-sig")
+    elif name == "table.parquet":
+        frame("targets", False).to_parquet(path)
+    elif name == "last.npy":
+        np.save(path, np.column_stack([X, Y]))
+    elif name == "X.npz":
+        np.savez(path, X=X, y=Y, extra=np.ones(3))
+    elif name == "data.npz":
+        np.savez(path, data=X, Labels=Y[:, None])
+    elif name == "alone.NPZ":
+        with path.open("wb") as file:
+            np.savez(file, whatever=X, target=Y > 0)
+    return str(path)
+
+
+FILES = ["header.csv", "first.csv", "last.csv", "tab.tsv", "bare.csv", "numbered.csv", "spaced.csv", "table.parquet",
+         "last.npy", "X.npz", "data.npz", "alone.NPZ"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_same_data_in_every_format(tmp_path, name):
+    found = read_table(write(tmp_path, name))
+    assert np.array_equal(found.X.numpy(), X) and np.array_equal(found.y.numpy(), Y)
+
+
+@pytest.mark.parametrize("label", ["b", "1", 1, -3])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_another_column_of_labels(tmp_path, label, ending):
+    words = np.where(Y > 0, "spam", "ham")
+    table = pd.DataFrame({"a": X[:, 0], "b": words, "c": X[:, 1], "y": X[:, 2]})
+    path = tmp_path / f"x.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    found = read_table(path, label)
+    assert np.array_equal(found.X.numpy(), X) and np.array_equal(found.y.numpy(), Y) and found.names == ("ham", "spam")
+
+
+def test_words_without_a_header_and_an_array_of_words(tmp_path):
+    (tmp_path / "x.csv").write_text("0.5,1,no\n1,-2.5,yes\n")
+    found = read_table(tmp_path / "x.csv")
+    assert found.X.tolist() == [[0.5, 1], [1, -2.5]] and found.y.tolist() == [-1, 1] and found.names == ("no", "yes")
+    (tmp_path / "x.csv").write_text("no,0.5,1\nyes,1,-2.5\n")
+    assert read_table(tmp_path / "x.csv", "0").X.tolist() == [[0.5, 1], [1, -2.5]]
+    np.savez(tmp_path / "x.npz", X=[[0.5, 1], [1, -2.5]], kind=["no", "yes"], y=[3, 3])
+    assert read_table(tmp_path / "x.npz", "kind").names == ("no", "yes")
+
+
+def test_pictures_are_rows(tmp_path):
+    np.savez(tmp_path / "x.npz", images=np.arange(24, dtype=np.uint8).reshape(2, 3, 4), y=[0, 1])
+    assert read_table(tmp_path / "x.npz").X.shape == (2, 12)
+
+
+TEXTS = {
+    "a,b,y\n": "has no rows",
+    "\n\n": "has no rows",
+    "a,b,y\n1,2,0\n1,,1\n": "column b has 1 missing values, the first in row 1",
+    "a,b,y\n1,2,0\n1,3,\n": "column y has 1 missing values",
+    "a,b,y\n1,2,0\n1,red,1\n": "column b has 'red' in row 1, which is no number",
+    "a,b,y\n1,2,0\n1,2,3,1\n": "is no csv table",
+    "a,b,y\n1,2,3,0\n1,2,3,1\n": "is no csv table",
+    ",a,b,y\n0,1,2,0\n1,3,2,1\n": "column 0 has no name; if it numbers the rows",
+    "a;b;y\n1;2;0\n1;3;1\n": "one column: in .csv files a comma",
+    "a,b,y\n1,2,0\n1,3,2\n1,4,1\n": "labels take 3 values",
+    "a,b,y\n1,2,1\n1,3,1\n": "all 2 points have the label 1",
+    "a,y\n1,0\n2,1\n": "d = 1 columns",
+    "a,b,y\n1,2,0\n1,inf,1\n": "1 of 2 points have NaN or infinite entries, the first is row 1",
+    "a,b,y\n1,2,0\n1,2,1\n": "rows 0 and 1 are the same point with opposite labels",
+    "a,b,y\n1,2,0\n\x00,\x00": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_that_are_refused(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    refused(tmp_path / "x.csv", TEXTS[text])
+
+
+def refused(path, says: str, label=None) -> None:
+    with pytest.raises(UserError) as refusal:
+        read_table(path, label)
+    assert says in str(refusal.value) and path.name in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_arrays_that_are_refused(tmp_path):
+    def npz(**arrays):
+        np.savez(tmp_path / "x.npz", **arrays)
+        return tmp_path / "x.npz"
+
+    refused(npz(X=X), "which are the labels?")
+    refused(npz(a=X, b=X, y=Y), "which are the points? Call them X")
+    refused(npz(X=X, y=Y), "has no array 'yy' of labels: did you mean 'y'?", "yy")
+    refused(npz(X=X, y=Y[:3]), "points of shape (7, 3), labels of shape (3,)")
+    refused(npz(X=X.astype(str), y=Y), "real numbers")
+    refused(npz(X=X, y=Y.astype(object)), "Python objects")
+    np.save(tmp_path / "x.npy", X[0])
+    refused(tmp_path / "x.npy", "an array of shape (3,)")
+    np.save(tmp_path / "x.npy", X.astype(object), allow_pickle=True)
+    refused(tmp_path / "x.npy", "Python objects")
+
+
+def test_columns_that_are_not_there(tmp_path):
+    path = tmp_path / "x.csv"
+    frame("species").to_csv(path, index=False)
+    refused(path, "has no column 'specie' of labels: did you mean 'species'?", "specie")
+    refused(path, "has no column 4 of labels: it has 4, numbered from 0", "4")
+
+
+@pytest.mark.parametrize("name, says", [
+    ("x.xlsx", "ends with .xlsx: points of two classes are read from .npz"), ("x", "has no ending"),
+    ("x.csv", "is empty"), ("missing.csv", "No such file"), ("folder.csv", "is a folder"), ("x.npz", "no zip archive"),
+    ("x.npy", "no array"), ("x.parquet", "is no parquet table"), ("binary.csv", "is no csv table"),
+])  # fmt: skip
+def test_files_that_are_none(tmp_path, name, says):
+    path = tmp_path / name
+    if name == "folder.csv":
+        path.mkdir()
+    elif name != "missing.csv":
+        path.write_bytes(b"" if name == "x.csv" else b"\xff\xfe\x00nonsense" * 20)
+    refused(path, says)
+
+
+def test_a_huge_file_is_not_read(tmp_path):
+    path = tmp_path / "x.csv"
+    path.touch()
+    os.truncate(path, 10_000_000_000)
+    refused(path, "10.0 GB")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    path = tmp_path / "x.parquet"
+    frame().to_parquet(path)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    refused(path, "pip install pyarrow")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.safetensors", "x.csv", "bare.csv", "x.tsv", "x.parquet"])
+def test_features_are_all_columns(tmp_path, name):
+    path, table = tmp_path / name, pd.DataFrame(X, columns=["a", "b", "y"])
+    if name == "x.npy":
+        np.save(path, X)
+    elif name == "x.npz":
+        np.savez(path, X=X, y=Y, names=["a", "b", "y"])
+    elif name == "x.safetensors":
+        save_file({"features": X, "y": Y}, path)
+    elif name == "x.parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, header=name != "bare.csv", sep="\t" if name == "x.tsv" else ",")
+    found, labels = read_features(path)
+    assert np.array_equal(found, X) and found.dtype == np.float64 and labels is None
+
+
+@pytest.mark.parametrize("name, label", [
+    ("x.npz", "p"), ("x.safetensors", "p"), ("x.npy", -1), ("x.npy", "3"), ("x.csv", "p"), ("x.parquet", "p"),
+])  # fmt: skip
+def test_features_with_labels_apart(tmp_path, name, label):
+    path, p = tmp_path / name, np.linspace(0.1, 0.9, 7)
+    table = pd.DataFrame(np.column_stack([X, p]), columns=["a", "b", "y", "p"])
+    if name == "x.npz":
+        np.savez(path, X=X, p=p[:, None], y=Y)
+    elif name == "x.safetensors":
+        save_file({"X": X, "p": p}, path)
+    elif name == "x.npy":
+        np.save(path, table.to_numpy())
+    else:
+        table.to_csv(path, index=False) if name == "x.csv" else table.to_parquet(path)
+    found, labels = read_features(path, label)
+    assert np.array_equal(found, X) and np.array_equal(labels, p)
+
+
+@pytest.mark.parametrize("shape", [(7, 2, 3), (7, 1, 2, 3)])
+def test_features_of_pictures_are_rows(tmp_path, shape):
+    np.save(tmp_path / "x.npy", np.arange(42, dtype=np.uint8).reshape(shape))
+    assert read_features(tmp_path / "x.npy")[0].tolist() == np.arange(42.0).reshape(7, 6).tolist()
+    np.savez(tmp_path / "x.npz", images=np.zeros(shape), p=np.full(7, 0.5))
+    assert read_features(tmp_path / "x.npz", "p")[0].shape == (7, 6)
+
+
+def test_features_that_are_refused(tmp_path):
+    def refuses(name: str, says: str, label=None) -> None:
+        with pytest.raises(UserError) as refusal:
+            read_features(tmp_path / name, label)
+        assert says in str(refusal.value) and name in str(refusal.value) and "\n" not in str(refusal.value)
+
+    for name, array, says in (
+        ("line.npy", X[0], "points of shape (3,)"), ("none.npy", X[:0], "has no points"),
+        ("thin.npy", X[:, :0], "points of shape (7, 0)"), ("nan.npy", X * np.nan, "NaN or infinite"),
+    ):  # fmt: skip
+        np.save(tmp_path / name, array)
+        refuses(name, says)
+    np.savez(tmp_path / "two.npz", a=X, b=X)
+    refuses("two.npz", "holds a, b: which are the points? Call them X")
+    refuses("two.npz", "did you mean 'a'?", "aa")
+    np.savez(tmp_path / "inf.npz", X=np.where(np.arange(7)[:, None] == 4, np.inf, X), p=Y)
+    refuses("inf.npz", "1 of 7 points have NaN or infinite entries, the first is row 4")
+    refuses("inf.npz", "the first is row 4", "p")
+    (tmp_path / "x.csv").write_text("a,b,c\n1,red,2\n")
+    refuses("x.csv", "column b has 'red' in row 0, which is no number")
+    (tmp_path / "x.csv").write_text("a,b,c\n")
+    refuses("x.csv", "has no rows")
+    refuses("missing.npy", "No such file")

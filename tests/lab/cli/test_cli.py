@@ -1,0 +1,181 @@
+"""The command line as a user meets it: in processes of its own."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from relulab import Verdict
+from relulab.lab.catalogue import studies, theorems
+from relulab.lab.show.animation import animated
+
+RELULAB = [sys.executable, "-c", "from relulab.lab.cli import main; main()"]
+
+
+def relulab(*words: str, cwd=None, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*RELULAB, *words], capture_output=True, text=True, cwd=cwd, timeout=600, **options)
+
+
+def test_version(here):
+    assert here("--version")[1].strip() == version("relulab")
+
+
+def test_a_folder_that_cannot_be_written_does_not_hide_a_check(here, tmp_path):
+    (tmp_path / "runs").write_text("a file")
+    code, out, err = here("check", "SS.L1")
+    assert code == 0 and "HOLDS" in out and "not kept for the report" in err
+
+
+def test_help_does_not_import_torch():
+    code = (
+        "import sys\nfrom relulab.lab.cli import main\nsys.argv = ['relulab', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+    )
+    heavy = "print([m for m in ('torch', 'xarray', 'matplotlib', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code + heavy], capture_output=True, text=True)
+    assert "reproduce" in done.stdout and done.stdout.strip().endswith("[]"), done.stderr
+
+
+@pytest.mark.parametrize("words, sentence", [
+    (["run", "SS.F77"], "did you mean 'SS.F7'?"),
+    (["run", "SS.F7", "--set", "epoch=3"], "did you mean 'epochs'?"),
+    (["run", "SS.F7", "--set", "over=-3"], "greater than 0"),
+    (["run", "SS.F7", "--set", "seeds=many"], "valid integer"),
+    (["check", "SS.L11"], "did you mean 'SS.L1'?"),
+    (["show", "recovry"], "did you mean 'recovery'?"),
+    (["report"], "run one first"),
+])  # fmt: skip
+def test_mistakes_end_with_2_before_anything_runs(words, sentence, here, tmp_path):
+    code, out, err = here(*words)
+    assert code == 2 and sentence in err and not out
+    assert err.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_a_mistake_in_a_process_of_its_own(tmp_path):
+    done = relulab("run", "SS.F7", "--set", "epoch=3", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr == "relulab: recovery has no field 'epoch': did you mean 'epochs'?\n"
+
+
+def test_a_fault_of_ours_ends_with_3_and_asks_for_a_report(here, monkeypatch):
+    monkeypatch.setattr("relulab.lab.catalogue.listing", lambda: 1 / 0)
+    code, _, err = here("list")
+    assert code == 3 and "our fault" in err and "Traceback" not in err
+
+
+RUN = ("run", "SS.F7", "--preset", "smoke", "--set", "steps=10", "--workers", "1", "--json")
+SEED_STEPS = 2 * 2 * 3 * 10  # widths, seeds, epochs, steps of each
+
+
+def test_run_then_again_then_report(here, tmp_path):
+    code, out, err = here(*RUN)
+    document = json.loads(out)
+    assert code == 0 and not err
+    assert document["study"] == "recovery" and document["preset"] == "smoke" and document["seed_steps"] == SEED_STEPS
+    assert all(set(c) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"} for c in document["claims"])
+    assert json.loads(here(*RUN)[1]) == document
+    report = json.loads(here("report", "--json")[1])
+    assert (tmp_path / report["report"]).exists()
+
+
+def test_a_refuted_claim_ends_with_1(here, tmp_path):
+    path = tmp_path / json.loads(here(*RUN)[1])["run"] / "claims.json"
+    claims = json.loads(path.read_text())
+    path.write_text(json.dumps([{**claims[0], "verdict": "REFUTED"}]))
+    assert here(*RUN)[0] == 1
+
+
+def test_check_prints_the_contract_and_exits_0(here):
+    code, out, _ = here("check", "SS.L1", "--json")
+    document = json.loads(out)
+    assert code == 0 and document["theorem"] == "SS.L1"
+    keys = {"says", "measured", "relation", "bound", "error", "holds"}
+    for d in document["demonstrations"]:
+        assert d["verdict"] == d["expected"]
+        assert all(set(c) >= keys for part in ("conditions", "conclusion") for c in d[part])
+    assert {d["verdict"] for d in document["demonstrations"]} == {"HOLDS", "NOT_APPLICABLE", "REFUTED"}
+
+
+def test_check_exits_1_when_a_demonstration_comes_out_otherwise(here, monkeypatch):
+    theorem = theorems()["SS.L1"]
+    wrong = dataclasses.replace(theorem.demonstrations[0], expected=Verdict.REFUTED)
+    demonstrations = (wrong, *theorem.demonstrations[1:])
+    monkeypatch.setitem(theorems(), "SS.L1", dataclasses.replace(theorem, demonstrations=demonstrations))
+    code, out, _ = here("check", "SS.L1")
+    assert code == 1 and "HOLDS, but REFUTED was expected: depth 4" in out
+
+
+def test_list_env_and_show_print_one_document(here):
+    rows = json.loads(here("list", "--json")[1])
+    assert {"study", "theorem", "instrument"} == {row["kind"] for row in rows}
+    assert all({"name", "ids", "title", "presets"} <= set(row) for row in rows)
+    assert json.loads(here("env", "--json")[1])["packages"]["torch"]
+    assert json.loads(here("show", "SS.F7", "--json")[1])["fields"]["sigma"] == 1.5
+
+
+@pytest.mark.parametrize("words", [["list"], ["env"], ["show", "SS.F7"], ["show", "SS.L1"], ["show", "mean_rank"]])
+def test_the_same_for_people(words, here):
+    code, out, err = here(*words)
+    assert code == 0 and len(out.splitlines()) > 4 and not err
+
+
+@pytest.mark.parametrize("word, kind, name", [
+    ("IB.T1", "theorem", "max-margin-neurons"),
+    ("max-MARGIN", "instrument", "max_margin"),
+    ("two-layer", "study", "two-layer-rays"),
+    ("spherical", "theorem", "spherical-push"),
+    ("bias", "study", "max-margin-limit"),
+])  # fmt: skip
+def test_list_shows_what_has_a_word(word, kind, name, here):
+    everything, found = (json.loads(here("list", *words, "--json")[1]) for words in ([], [word]))
+    assert (kind, name) in {(row["kind"], row["name"]) for row in found} and len(found) < len(everything)
+    plain = word.lower()
+    for row in everything:
+        told = " ".join([*row["ids"], row["name"], row["name"].replace("_", "-"), row["title"], row["kind"]])
+        assert (row in found) == (plain in f"{told} {row['subject']}".lower())
+    code, out, err = here("list", word)
+    assert code == 0 and not err and len(out.splitlines()) > len(found) and name in out
+
+
+def test_list_of_a_kind_and_of_a_word_that_nothing_has(here):
+    assert {row["kind"] for row in json.loads(here("list", "theorem", "--json")[1]) if row["ids"]} >= {"theorem"}
+    for more in ([], ["--json"]):
+        code, out, err = here("list", "zebra", *more)
+        assert code == 2 and not out and err.count("\n") == 1 and "nothing has 'zebra'" in err
+
+
+def test_a_check_uses_the_width_of_a_terminal_and_sets_in_what_goes_over_a_line(here, monkeypatch):
+    monkeypatch.setattr("relulab.lab.cli.tables.console._width", 80)
+    document = json.loads(here("check", "SS.L1", "--json")[1])
+    lines = here("check", "SS.L1")[1].splitlines()
+    words = " ".join(" ".join(lines).split())
+    for d in document["demonstrations"]:
+        assert f"{d['verdict']}, as expected: {d['name']}" in words
+        assert all(f"{c['says']}: " in words for part in ("conditions", "conclusion") for c in d[part])
+    assert max(len(line.rstrip()) for line in lines) in range(66, 81)
+    assert all(line.startswith(("  ✓ ", "  ✗ ", "    ")) for line in lines if line.startswith(" "))
+    assert any(line.startswith("    ") for line in lines)
+
+
+def test_reproduce_ends_with_a_report(here, tmp_path, monkeypatch):
+    """Every study for real, but for most frames of animations; demonstrations have tests of their own."""
+    demonstrated = []
+
+    def at_once(theorem):
+        demonstrated.append(theorem.id)
+        checks = {"conditions": [], "conclusion": []}
+        rows = [{"name": d.name, "expected": d.expected.name, "verdict": d.expected.name, **checks}
+                for d in theorem.demonstrations]  # fmt: skip
+        return {"theorem": theorem.id, "demonstrations": rows}
+
+    monkeypatch.setattr("relulab.lab.theorem.Theorem.demonstrate", at_once)
+    monkeypatch.setattr("relulab.lab.run.runner.animated", lambda moves: animated(dataclasses.replace(moves, frames=3)))
+    monkeypatch.delenv("RELULAB_DATA", raising=False)
+    code, out, err = here("reproduce", "--preset", "smoke", "--workers", "1")
+    assert code == 0, err
+    assert demonstrated == list(theorems())
+    assert (tmp_path / "report" / "index.html").exists() and "report/index.html" in out
+    told = {path.parent.parent.name for path in (tmp_path / "runs").glob("*/*/claims.json")}
+    assert told == {study.name for study in studies().values() if not study.needs} and "digit-features" in err

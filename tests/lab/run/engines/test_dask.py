@@ -1,0 +1,180 @@
+"""Units on a dask cluster: the same bits, also when workers are lost."""
+
+import os
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from relulab import Dask, Local, RunStopped, UserError, find_study, run_study
+from relulab.lab.run.runner import Silent
+
+distributed = pytest.importorskip("distributed")
+STUDY = ("smoke", {"seeds": 6, "steps": 300, "over": [1, 4]})
+
+
+@pytest.fixture
+def study():
+    return find_study("SS.F7").configured(*STUDY)
+
+
+@contextmanager
+def started(workers: int):
+    with distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def lasting():
+    """Workers that load torch once for all tests."""
+    with started(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(lasting):
+    """With both workers up again, if the test before killed or restarted one."""
+    with distributed.Client(lasting.scheduler_address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=120)
+    return lasting
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory) -> dict:
+    """What comes out in this process."""
+    return run_study(find_study("SS.F7").configured(*STUDY), runs=tmp_path_factory.mktemp("local"), engine=Local(1))
+
+
+@pytest.fixture(autouse=True)
+def one_format(monkeypatch):
+    """Figures are not what is looked at."""
+    monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
+
+
+def content(summary: dict) -> bytes:
+    return (Path(summary["run"]) / "result.nc").read_bytes()
+
+
+class KillOne(Silent):
+    """Kills a worker of the cluster at the first step."""
+
+    def __init__(self, cluster, times: float = 1):
+        self.cluster, self.left = cluster, times
+
+    def moved(self, progress):
+        if progress["seed_steps"] and self.left > 0:
+            self.left -= 1
+            victim = next(iter(self.cluster.workers.values())).process.pid
+            os.kill(victim, signal.SIGKILL)
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(study, cluster, local, tmp_path):
+    kill = KillOne(cluster)
+    dask = run_study(study, runs=tmp_path / "dask", engine=Dask(cluster.scheduler_address), watcher=kill)
+    assert kill.left == 0
+    assert content(dask) == content(local) and dask["claims"] == local["claims"]
+
+
+def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, local, tmp_path):
+    dask = run_study(study, runs=tmp_path / "dask", engine=Dask(workers=2))
+    assert content(dask) == content(local)
+
+
+def test_a_worker_that_hangs_is_restarted(study, local, tmp_path):
+    # Workers of its own: those that another test restarted need not be the ones at work.
+    with started(2) as cluster:
+
+        class Freeze(Silent):
+            frozen = False
+
+            def moved(self, progress):
+                if progress["seed_steps"] and not self.frozen:
+                    self.frozen = True
+                    os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGSTOP)
+
+        freeze = Freeze()
+        # Longer than a step and than a restart takes, but not for ever.
+        engine = Dask(cluster.scheduler_address, patience=15)
+        dask = run_study(study, runs=tmp_path / "dask", engine=engine, watcher=freeze)
+    assert freeze.frozen and content(dask) == content(local)
+
+
+def test_a_worker_that_hangs_before_its_first_step_is_restarted_too(study, tmp_path, monkeypatch):
+    """By a clock of the test's own: no word of any unit, though a worker holds one."""
+    from types import SimpleNamespace
+
+    from relulab.lab.run.engines.dask import LOADING, _Calls
+    from relulab.lab.run.store import Run
+
+    restarted, logged, held = [], [], {"tcp://a": ["key-1"], "tcp://b": []}
+    client = SimpleNamespace(
+        processing=lambda: held, restart_workers=lambda workers, **options: restarted.append(workers)
+    )
+    monkeypatch.setattr(Run, "log", lambda run, **row: logged.append(row))
+    calls = _Calls(client, study, Run.of(study, "smoke", tmp_path), patience=5.0)
+    futures = {"one": SimpleNamespace(key="key-1"), "two": SimpleNamespace(key="key-2")}
+    for _ in range(int(LOADING)):
+        calls.look(futures, 1.0)
+    assert not restarted  # it may be loading still
+    calls.look(futures, 1.0)
+    assert restarted == [["tcp://a"]] and logged[0]["unit"] == "one"
+    held["tcp://a"] = []  # units that no worker has may wait for one as long as it takes
+    for _ in range(3 * int(LOADING)):
+        calls.look(futures, 1.0)
+    assert len(restarted) == 1
+
+
+def test_a_scheduler_that_goes_away_stops_the_run(study, tmp_path):
+    with started(1) as cluster:
+
+        class Close(Silent):
+            def moved(self, progress):
+                if progress["seed_steps"]:
+                    cluster.close()
+
+        with pytest.raises(RunStopped, match="same command continues"):
+            run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Close())
+
+
+def test_an_error_of_a_unit_is_told(study, cluster, tmp_path):
+    lost = study.model_copy(update={"lr": -1.0})
+    with pytest.raises(UserError, match=r"lr=-1\.0"):
+        run_study(lost, preset="smoke", runs=tmp_path, engine=Dask(cluster.scheduler_address))
+
+
+@pytest.mark.parametrize("address", ["here", "8786", "http://a"])
+def test_an_address_that_is_none(study, tmp_path, address):
+    with pytest.raises(UserError, match="an address looks like"):
+        run_study(study, runs=tmp_path, engine=Dask(address))
+
+
+def test_a_scheduler_that_does_not_answer(study, tmp_path, monkeypatch):
+    monkeypatch.setattr("relulab.lab.run.engines.dask.ANSWER", 0.5)
+    with pytest.raises(UserError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        run_study(study, runs=tmp_path, engine=Dask("tcp://127.0.0.1:9"))
+
+
+def test_workers_with_other_software_are_refused(study, cluster, tmp_path, monkeypatch):
+    from relulab.lab.run.engines import dask
+
+    there = dask.environment()
+    there["packages"] |= {"torch": "1.0"}
+    monkeypatch.setattr(dask, "environment", lambda: there)
+    with pytest.raises(UserError, match=r"has torch .*, this process 1\.0: install the same"):
+        run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address))
+
+
+def test_a_scheduler_without_workers_is_told_and_waited_for(study, tmp_path):
+    told = []
+    with started(0) as cluster:
+
+        class Told(Silent):
+            def say(self, sentence):
+                told.append(sentence)
+                cluster.scale(1)
+
+        summary = run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Told())
+    assert len(told) == 1 and "waiting for them" in told[0] and summary["study"] == "recovery"

@@ -1,0 +1,97 @@
+"""Studies whose data are not there: said before anything runs, and left out when everything is to be reproduced."""
+
+import json
+from typing import ClassVar
+
+import pytest
+import xarray as xr
+
+from relulab import Local, UserError, run_study
+from relulab.lab.catalogue import studies
+from relulab.lab.cli import work
+from relulab.lab.show.figure import panels
+from relulab.lab.study import Study, Unit
+
+
+class Wanting(Study):
+    """Two numbers, from a data set that may be missing."""
+
+    name: ClassVar = "wanting"
+    ids: ClassVar = ("XX.F1",)
+    title: ClassVar = "Wanting"
+    source: ClassVar = "XX"
+    needs: ClassVar = "a data set"
+    presets: ClassVar = {"smoke": {}, "quick": {}}
+    there: ClassVar = False
+
+    def ready(self):
+        if not self.there:
+            raise UserError("the data set is missing: get it [somewhere]")
+
+    def units(self):
+        return [Unit(f"u{i}", {"i": i}, 1) for i in range(2)]
+
+    def measure(self, unit, tick):
+        return xr.Dataset({"x": ("i", [1.0])}, coords={"i": [unit.values["i"]]})
+
+    def figures(self, result):
+        return {"one": panels(1, 1)[0]}
+
+    def claims(self, result):
+        return []
+
+
+class Content(Wanting):
+    """The same without a wish."""
+
+    name: ClassVar = "content"
+    ids: ClassVar = ("XX.F2",)
+    title: ClassVar = "Content"
+    there: ClassVar = True
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """The catalogue has these two studies."""
+    for name in list(studies()):
+        monkeypatch.delitem(studies(), name)
+    for study in (Wanting, Content):
+        monkeypatch.setitem(studies(), study.name, study)
+    monkeypatch.setattr(work, "_check", lambda theorem, runs: {"theorem": theorem.id, "demonstrations": []})
+
+
+def test_a_run_says_so_before_anything_is_written(known, here, tmp_path):
+    code, out, err = here("run", "XX.F2", "XX.F1", "--preset", "smoke")
+    assert code == 2 and err == "relulab: the data set is missing: get it [somewhere]\n" and not out
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UserError, match="the data set is missing"):
+        run_study("XX.F1", runs=tmp_path / "runs", engine=Local(1))
+    assert not list(tmp_path.iterdir())
+
+
+def test_reproduce_leaves_it_out_and_goes_on(known, here, tmp_path):
+    code, out, err = here("reproduce", "--preset", "smoke", "--workers", "1", "--json")
+    document = json.loads(out)
+    assert code == 0 and err == "wanting is left out: the data set is missing: get it [somewhere]\n"
+    assert document["left_out"] == [
+        {"study": "wanting", "ids": ["XX.F1"], "why": "the data set is missing: get it [somewhere]"}
+    ]
+    assert [run["study"] for run in document["runs"]] == ["content"]
+    page = (tmp_path / document["report"]).read_text()
+    assert "Content" in page and "Wanting" not in page
+
+
+def test_what_is_measured_needs_no_data_any_more(known, here, monkeypatch, tmp_path):
+    monkeypatch.setattr(Wanting, "there", True)
+    assert here("run", "wanting", "--workers", "1")[0] == 0
+    monkeypatch.setattr(Wanting, "there", False)
+    assert here("run", "wanting", "--workers", "1")[0] == 0
+    assert here("run", "wanting", "--workers", "1", "--redraw")[0] == 0
+    next((tmp_path / "runs").rglob("u1.nc")).unlink()
+    assert here("run", "wanting", "--workers", "1", "--redraw")[0] == 2
+
+
+def test_show_tells_what_is_needed(here):
+    assert "MNIST" in json.loads(here("show", "IB.F3", "--json")[1])["needs"]
+    assert "RELULAB_DATA=DIR" in " ".join(here("show", "IB.F3")[1].split())
+    assert "needs" not in json.loads(here("show", "SS.F7", "--json")[1])

@@ -1,0 +1,94 @@
+"""Gradient flow to the max-margin directions: what a unit measures, and that the claims can fail."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from relulab.lab.show.animation import animated
+from relulab.subjects.bias.instruments.max_margin import max_margin
+from relulab.subjects.bias.studies.max_margin_limit.claims import decided, last, powers
+from relulab.subjects.bias.studies.max_margin_limit.study import MaxMarginLimit
+
+
+@pytest.fixture(scope="module")
+def pair():
+    study = MaxMarginLimit.configured("smoke")
+    parts = [study.measure(unit, lambda steps: None) for unit in study.units()]
+    import xarray as xr
+
+    return study, xr.merge(parts, join="outer", compat="no_conflicts")
+
+
+def test_every_path_goes_from_undecided_to_two_directions(pair):
+    study, result = pair
+    for kind in study.kinds:
+        here = result.sel(kind=kind)
+        end = last(here)
+        assert (end.log_loss <= -study.until).all() and (end.cosine > 0.9).all()
+        counts = here["count"].transpose("seed", "look", "place")
+        assert (
+            counts.sum("place").where(here.log_loss.notnull()).isin([study.width, np.nan]) | here.log_loss.isnull()
+        ).all()
+        assert (counts.isel(look=0).sel(place="undecided") > 0).all() and not end["count"].sel(place="undecided").any()
+        assert (here.halving < 0.01).all()
+    assert (result.supports.sel(kind="spanning") == study.d).all()
+
+
+def test_supports_and_the_plane_are_those_of_the_data(pair):
+    study, result = pair
+    data = study.data("paper", 1)
+    found = max_margin(data.X, data.y)
+    one = last(result.sel(kind="paper")).sel(seed=1)
+    assert one.supports.values.tolist() == [found.positive.rank, found.negative.rank]
+    towards = one.plane.values[one.sign.values > 0]
+    assert (towards[:, 0] > 0.95 * np.linalg.norm(towards, axis=1)).all()
+    assert np.linalg.norm(one.plane.values, axis=1).max() == pytest.approx(1, abs=0.05)
+    cos = float(torch.cosine_similarity(found.positive.w, found.negative.w, dim=0))
+    others = one.plane.values[one.sign.values < 0]
+    assert others[:, 0] / np.linalg.norm(others, axis=1) == pytest.approx(cos, abs=0.1)
+
+
+def test_figure_animation_and_claims_come_from_a_result(pair):
+    study, result = pair
+    assert set(study.figures(result)) == {"directions"}
+    moving = study.animations(result)
+    assert set(moving) == {"turning-paper", "turning-spanning"}
+    assert animated(replace(moving["turning-paper"], frames=3)).gif.startswith(b"GIF89a")
+    assert len(study.claims(result)) == 9
+
+
+def test_claims_are_refuted_by_what_contradicts_them(pair):
+    study, result = pair
+    five = result.isel(seed=[0] * 5).assign_coords(seed=range(5)).copy(deep=True)
+    for name, value in (("cosine", 0.5), ("beyond", 0.1), ("halving", 0.5)):
+        five[name] = five[name] * 0 + value
+    five["first"] = abs(five.log_loss) ** -2.0
+    # one neuron is undecided until the loss has fallen to a twentieth
+    undecided = (five["count"].place == "undecided") & (five.log_loss > -3)
+    five["count"] = five["count"].where(~undecided, 1)
+    verdicts = {c.id: c.verdict.name for c in study.claims(five)}
+    assert set(verdicts.values()) == {"REFUTED"}, verdicts
+
+
+def test_a_neuron_that_stays_undecided_gives_no_value(pair):
+    _, result = pair
+    here = result.sel(kind="paper").copy(deep=True)
+    here["count"].loc[{"place": "undecided", "seed": 0}] = 1
+    shares = decided(here)
+    assert np.isnan(shares[0]) and shares[1] > 0.5
+
+
+def test_powers_are_those_of_a_law(pair):
+    _, result = pair
+    here = result.sel(kind="paper").copy(deep=True)
+    here["first"] = 3 * abs(here.log_loss) ** -0.7
+    assert powers(here) == pytest.approx([-0.7, -0.7])
+
+
+def test_a_kind_stands_once():
+    from relulab.core.errors import UserError
+
+    with pytest.raises(UserError, match="once"):
+        MaxMarginLimit.configured("smoke", {"kinds": ("paper", "paper")})

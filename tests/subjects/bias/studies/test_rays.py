@@ -1,0 +1,96 @@
+"""IB figures 1 and 2: what a unit measures, against plain computations, and that the claims can fail."""
+
+import numpy as np
+import pytest
+import torch
+
+from relulab.data.labelled_task import LabelledTask
+from relulab.subjects.bias.instruments.max_margin import max_margin
+from relulab.subjects.bias.studies.rays.residual_rays import ResidualRays
+from relulab.subjects.bias.studies.rays.two_layer_rays import TwoLayerRays
+from relulab.train.sgd import sgd
+
+STUDIES = (TwoLayerRays, ResidualRays)
+
+
+def measured(study):
+    return study.measure(study.units()[0], lambda steps: None)
+
+
+@pytest.fixture(scope="module", params=STUDIES, ids=lambda s: s.name)
+def pair(request):
+    study = request.param.configured("smoke")
+    return study, measured(study)
+
+
+def trained(study):
+    seeds = tuple(range(study.seeds))
+    data = [study.data(seed) for seed in seeds]
+    net = study.start(seeds)
+    sgd(net, LabelledTask(data, seeds=seeds), epochs=study.epochs, steps=study.n // study.batch, batch=study.batch,
+        lr=study.lr)  # fmt: skip
+    return data, net
+
+
+def test_singular_values_and_correlations_are_those_of_the_trained_networks(pair):
+    study, result = pair
+    data, net = trained(study)
+    for seed in result.seed.values:
+        for layer in result.layer.values:
+            W = net.W[layer - 1].data[seed].double().T
+            s = torch.linalg.svdvals(W)
+            np.testing.assert_allclose(result.singular.sel(seed=seed, layer=layer), s[:10], rtol=1e-9)
+            at = result.projected.sel(seed=seed, layer=layer).values
+            np.testing.assert_allclose(np.linalg.norm(at, axis=0), s[:2], rtol=1e-9)
+        found = max_margin(data[seed].X, data[seed].y)
+        W, a = net.W[0].data[seed].double().T, net.W[-1].data[seed, :, 0]
+        for j in range(study.width):
+            both = [float(torch.cosine_similarity(W[j], side.w, dim=0)) for side in found]
+            own = both[0 if a[j] > 0 else 1] if isinstance(study, TwoLayerRays) else max(both)
+            assert float(result.correlation.sel(seed=seed)[j]) == pytest.approx(own, abs=1e-12)
+        assert result.supports.sel(seed=seed).values.tolist() == [found.positive.rank, found.negative.rank]
+
+
+def test_history_begins_at_the_start_and_ends_with_the_trained_network(pair):
+    study, result = pair
+    assert result.epoch.values.tolist()[0] == 0 and result.epoch.values.tolist()[-1] == study.epochs
+    assert result.loss.sel(epoch=0).values == pytest.approx(np.log(2), abs=0.01)
+    assert (result.loss.sel(epoch=study.epochs) < result.loss.sel(epoch=0)).all()
+    share = (result.correlation > 0.9).mean("neuron")
+    np.testing.assert_allclose(result.aligned.sel(epoch=study.epochs), share)
+
+
+def test_figures_and_claims_come_from_a_result(pair):
+    study, result = pair
+    assert set(study.figures(result)) == {"rays", "history"}
+    claims = study.claims(result)
+    assert len(claims) == 1 + 2 * result.sizes["layer"]
+    assert {c.verdict.name for c in claims} == {"INCONCLUSIVE"}  # two seeds give no verdict
+
+
+def test_claims_are_refuted_by_what_contradicts_them(pair):
+    study, result = pair
+    five = result.isel(seed=[0] * 5).copy(deep=True)
+    five["correlation"] = five.correlation * 0
+    noise = 1 + 1e-3 * np.arange(5)
+    spread = np.geomspace(1, 0.5, 10) * 100 * noise[:, None, None]
+    singular = np.broadcast_to(spread, five.singular.shape).copy()
+    singular[..., 1] = singular[..., 2] * 1.001
+    five["singular"] = (("seed", "layer", "rank"), singular)
+    assert {c.verdict.name for c in study.claims(five)} == {"REFUTED"}
+
+
+def test_what_is_added_to_the_start_has_rank_two():
+    """So says the claim on ranks; here by the matrix itself, trained for longer."""
+    study = TwoLayerRays.configured("smoke", {"epochs": 60, "n": 200})
+    before, (_, net) = study.start((0, 1)).W[0].data.double(), trained(study)
+    s = torch.linalg.svdvals(net.W[0].data.double() - before)
+    assert (s[:, 2] < 0.15 * s[:, 1]).all() and (s[:, 1] > 3 * s[:, 2]).all()
+
+
+def test_seeds_alone_and_together():
+    study = TwoLayerRays.configured("smoke", {"lanes": 1})
+    together = measured(TwoLayerRays.configured("smoke"))
+    for unit, seed in zip(study.units(), (0, 1), strict=True):
+        alone = study.measure(unit, lambda steps: None)
+        np.testing.assert_allclose(alone.correlation.sel(seed=seed), together.correlation.sel(seed=seed), atol=1e-4)

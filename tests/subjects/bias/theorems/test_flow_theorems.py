@@ -1,0 +1,234 @@
+"""Theorems of IB on gradient flow: demonstrations, users' networks, and what must not pass."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
+from relulab.data.labelled import Labelled
+from relulab.flow.gradient_flow import gradient_flow
+from relulab.lab.theorem import Verdict
+from relulab.nets.initial import balanced, torch_default
+from relulab.nets.mlp import MLP
+from relulab.subjects.bias.instruments.max_margin import max_margin
+from relulab.subjects.bias.theorems.absorbing_sectors import absorbing_sectors
+from relulab.subjects.bias.theorems.balanced_neurons import balanced_neurons
+from relulab.subjects.bias.theorems.kkt_point import kkt_point, limit_point
+from relulab.subjects.bias.theorems.learnt_function import learnt_function
+from relulab.subjects.bias.theorems.max_margin_neurons import max_margin_neurons
+from relulab.subjects.bias.tools.neuron_path import last_decade, path, rate
+from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
+from relulab.subjects.bias.tools.trained_network import looked_at
+
+
+def spanning(d=4, n=30) -> Labelled:
+    return SpanningSupports(d).draw(stream(0, Role.TRAIN, 0), n)
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Labelled, MLP, MLP]:
+    data = spanning()
+    net, start = (balanced((4, 10, 1), [0]) for _ in range(2))
+    gradient_flow(net, data.X, data.y, until=300, step=0.8)
+    return data, net, start
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_a_trained_network_is_judged_with_its_start_and_without(theorem, trained):
+    data, net, start = trained
+    assert theorem(data, net, start).verdict is Verdict.HOLDS
+    assert theorem(data, net).verdict is Verdict.INCONCLUSIVE  # nothing is known of its start
+    assert theorem(data, net.module(), start.module()).verdict is Verdict.HOLDS  # plain nn.Sequential
+    assert theorem(data, start, start).verdict is Verdict.INCONCLUSIVE  # not trained yet: a limit is not refuted
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_a_network_that_turned_off_says_nothing(theorem):
+    data = spanning()
+    off = balanced((4, 3, 1), [0])
+    off.W[0].data[:] = torch.tensor([1.0, -1.0, 0.0, 0.0])[None, :, None] * 1e-8
+    dead = Labelled(data.X.abs() * torch.tensor([1.0, 100.0, 1.0, 1.0]), data.y)
+    X = torch.where(
+        dead.y[:, None] > 0, dead.X, torch.tensor([-0.1, 1.0, -200.0, -200.0]) * dead.X.norm(dim=1)[:, None]
+    )
+    assert theorem(Labelled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.fixture(scope="module")
+def late() -> MLP:
+    """The network of ``trained`` much later; copy it before changing it."""
+    data, net = spanning(), balanced((4, 10, 1), [0])
+    gradient_flow(net, data.X, data.y, until=1500, step=0.8)
+    return net
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+def test_late_in_training_a_neuron_elsewhere_refutes(theorem, late):
+    data, net, start = spanning(), copy.deepcopy(late), balanced((4, 10, 1), [0])
+    assert theorem(data, net, start).verdict is Verdict.HOLDS
+    w = net.W[0].data[0]
+    for j in range(10):  # every neuron turned, none longer
+        turned = w[:, j] + 0.5 * w[:, j].roll(1)
+        w[:, j] = turned * w[:, j].norm() / turned.norm()
+    assert theorem(data, net, start).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("until", [1.0, 5.0, 20.0])
+def test_unfinished_training_refutes_nothing(until):
+    finding = max_margin_neurons(spanning(), width=10, until=until, step=0.8)
+    assert finding.verdict in (Verdict.INCONCLUSIVE, Verdict.HOLDS)
+
+
+def test_a_start_must_be_that_of_the_network(trained):
+    data, net, start = trained
+    with pytest.raises(UserError, match="3 neurons and the network 10"):
+        max_margin_neurons(data, net, balanced((4, 3, 1), [0]))
+    other = balanced((4, 10, 1), [0])
+    other.W[1].data *= -1
+    with pytest.raises(UserError, match="10 of 10 neurons have another sign"):
+        max_margin_neurons(data, net, other)
+    uneven = balanced((4, 10, 1), [0])
+    for W, its in zip(uneven.W, net.W, strict=True):
+        W.data.copy_(its.data)
+    uneven.W[0].data *= 1.1
+    assert max_margin_neurons(data, uneven, start).verdict is Verdict.NOT_APPLICABLE  # no gradient flow did that
+
+
+def test_outputs_that_cancel_do_not_make_a_start_small():
+    start = balanced((4, 10, 1), [0], size=1.0)
+    start.W[0].data[..., 5:] = start.W[0].data[..., :5]
+    start.W[1].data[0, 5:] = -start.W[1].data[0, :5]
+    finding = max_margin_neurons(spanning(), start=start, until=20, step=0.8)
+    assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[4].holds is False
+
+
+def test_a_side_that_nothing_serves_is_said():
+    data, start = spanning(), balanced((4, 3, 1), [0])
+    start.W[1].data.abs_()
+    with pytest.raises(UserError, match="active on points of label -1"):
+        path(data, start=start, until=50)
+
+
+def test_right_angles_between_classes_are_no_rounding_error():
+    for angle in torch.linspace(0, 6.2, 40, dtype=torch.float64):
+        c, s = torch.cos(angle), torch.sin(angle)
+        X = torch.stack([torch.stack([c, s]), torch.stack([s, -c])])
+        assert kkt_point(Labelled(X, torch.tensor([1.0, -1.0], dtype=torch.float64))).verdict is Verdict.HOLDS
+
+
+def test_large_neurons_that_are_off_do_not_hide_the_live_ones(trained):
+    data, net, start = trained
+    both = []
+    for small, size in ((net, 1e6), (start, 1e6)):
+        wide = MLP((4, 11, 1), bias=False, dtype=torch.float64)
+        wide.W[0].data[..., :10], wide.W[1].data[:, :10] = small.W[0].data, small.W[1].data
+        wide.W[0].data[0, :, 10] = size * -max_margin(data.X, data.y).positive.w  # off on the positive points
+        wide.W[1].data[0, 10] = size
+        both.append(wide)
+    assert max_margin_neurons(data, *both).verdict is Verdict.NOT_APPLICABLE  # not small; measured without a stumble
+
+
+def test_weights_that_diverged_are_said(trained):
+    data, _, start = trained
+    broken = balanced((4, 10, 1), [0])
+    broken.W[1].data[0, 3] = math.nan
+    with pytest.raises(UserError, match="training diverged"):
+        max_margin_neurons(data, broken, start)
+
+
+def test_dead_neurons_do_not_hide_a_broken_law():
+    data, start = spanning(), balanced((4, 6, 1), [0], size=0.01)
+    start.W[0].data[..., 3], start.W[1].data[0, 3] = 0.0, 0.0
+    assert balanced_neurons(data, start, steps=40).verdict is Verdict.HOLDS
+    assert balanced_neurons(data, start, steps=40, sums=True).verdict is Verdict.REFUTED
+
+
+def test_a_start_far_from_zero_is_another_matter():
+    start = torch_default((4, 10, 1), [0], bias=False, dtype=torch.float64)
+    finding = max_margin_neurons(spanning(), start=start, until=50, step=0.8)
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert [c.holds for c in finding.conditions] == [True] * 4 + [False, False, True]
+
+
+def test_the_paths_of_seeds_differ_and_their_rate_is_that_of_a_power_law():
+    looks = path(spanning(), width=6, until=100, step=0.8)
+    assert looks[0].log_loss == pytest.approx(math.log(30 * math.log(2))) and looks[-1].log_loss <= -100
+    late = last_decade(looks)
+    assert late[-1] is looks[-1] and all(look.log_loss <= -10 for look in late)
+    assert rate(late, [7 * (-look.log_loss) ** -0.5 for look in late]) == pytest.approx(-0.5)
+    assert math.isnan(rate(late[:2], [1.0, 2.0]))
+
+
+def test_steps_that_run_out_are_said(monkeypatch):
+    import relulab.subjects.bias.tools.neuron_path as module
+
+    true = module.gradient_flow
+    monkeypatch.setattr(module, "gradient_flow", lambda *a, **k: true(*a, **k, steps=5))
+    with pytest.raises(UserError, match="after 5 steps the loss is e"):
+        path(spanning(), width=6)
+
+
+def test_extremal_sectors_absorb_from_many_seeds():
+    for seed in range(5):
+        data = OppositeOrthants(4).draw(stream(0, Role.TRAIN, seed), 20)
+        assert absorbing_sectors(data, width=20, seed=seed, until=5.0).verdict is Verdict.HOLDS
+
+
+def test_a_neuron_that_left_would_be_seen(monkeypatch):
+    import relulab.subjects.bias.theorems.absorbing_sectors as module
+
+    def there_and_back(*arguments, **options):
+        looks = path(*arguments, **options)
+        return [*looks, looks[0]]
+
+    monkeypatch.setattr(module, "path", there_and_back)
+    finding = absorbing_sectors(OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20), width=20, until=5.0)
+    assert finding.verdict is Verdict.REFUTED
+    assert finding.conclusion[1].measured > 0 and finding.conclusion[2].measured > 0
+
+
+def test_balance_is_kept_on_separable_data_to_second_order():
+    data = OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20)
+    finding = balanced_neurons(data, width=10, steps=40)
+    assert finding.verdict is Verdict.HOLDS
+    assert finding.conclusion[0].measured < 0.3 * finding.conclusion[0].bound  # 1/16 of it, where order 1 gives 1/2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kkt_residuals_are_at_rounding(seed):
+    data = OppositeOrthants(10).draw(stream(0, Role.TRAIN, seed), 200)
+    finding = kkt_point(data, seed=seed)
+    assert finding.verdict is Verdict.HOLDS
+    assert all(c.measured < 1e-12 for c in finding.conclusion[2:])
+
+
+def test_the_kkt_point_by_the_papers_multipliers_and_gradients():
+    """Eqs. 89 and 90 written out point by point."""
+    data = OppositeOrthants(3).draw(stream(0, Role.TRAIN, 1), 12)
+    found = max_margin(data.X, data.y)
+    w = (found.positive.w, found.negative.w)
+    W, a = limit_point(*w, 5, stream(0, Role.CHANCE, 0))
+    pull_W, pull_a = torch.zeros_like(W), torch.zeros_like(a)
+    for i, (x, y) in enumerate(zip(data.X, data.y, strict=True)):
+        side, norm = (found.positive, w[0].norm()) if y > 0 else (found.negative, w[1].norm())
+        lam = side.multipliers[i] / norm
+        gates = (W @ x > 0).double()
+        pull_W += lam * y * torch.outer(gates * a, x)
+        pull_a += lam * y * (W @ x).relu()
+    torch.testing.assert_close(pull_W, W)
+    torch.testing.assert_close(pull_a, a)
+
+
+@pytest.mark.parametrize(("net", "says"), [
+    (nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1)), "with biases"),
+    (nn.Sequential(nn.Linear(4, 3, bias=False), nn.ReLU(), nn.Linear(3, 2, bias=False)), "one output"),
+    (nn.Sequential(nn.Linear(5, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False)), "takes 5 inputs"),
+    (nn.Sequential(nn.Linear(4, 3, bias=False), nn.LeakyReLU(), nn.Linear(3, 1, bias=False)), "slope 0.01"),
+])  # fmt: skip
+def test_networks_that_the_theorem_does_not_know(net, says):
+    with pytest.raises(UserError, match=says):
+        looked_at(net, spanning())

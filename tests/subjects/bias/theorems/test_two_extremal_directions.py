@@ -1,0 +1,74 @@
+"""IB.L2 on sets of its own: it holds, does not apply, or cannot tell; the demonstrations are tried with all others."""
+
+import pytest
+import torch
+
+import relulab
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
+from relulab.lab.theorem import Verdict
+from relulab.subjects.bias.theorems import two_extremal_directions as module
+from relulab.subjects.bias.theorems.two_extremal_directions import linearly_separable, two_extremal_directions
+from relulab.subjects.bias.tools.orthants import OppositeOrthants
+
+
+@pytest.mark.parametrize(("d", "n"), [(2, 6), (5, 30), (20, 60)])
+def test_holds_in_opposite_orthants(d, n):
+    data = OppositeOrthants(d).draw(stream(d, Role.DEMONSTRATION, 9), n)
+    finding = relulab.bias.two_extremal_directions(data.X, data.y, starts=128)
+    assert finding.verdict is Verdict.HOLDS and len(finding.conclusion) == 4
+
+
+def test_a_turned_set_keeps_its_verdict_though_right_angles_are_rounded():
+    data = module._with_zeros()
+    turn = torch.linalg.qr(torch.from_numpy(stream(3, Role.DEMONSTRATION, 9).standard_normal((4, 4)))).Q
+    X = data.X @ turn
+    between = (X @ X.T)[data.y[:, None] != data.y]
+    assert (between > 0).any(), "rounding should leave some right angles acute, or this tests nothing"
+    assert two_extremal_directions(X, data.y).verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[1, 0], [0, 1], [-1, -1]],  # a right angle within a class
+        [[1, 1], [1, 0], [-1, 2]],  # an acute one between classes
+        [[1, 1], [0, 0], [-1, -1]],  # a zero point
+    ],
+)
+def test_does_not_apply_if_one_product_is_wrong(X):
+    finding = two_extremal_directions(torch.tensor(X).double(), torch.tensor([1, 1, -1]))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_does_not_apply_to_one_class():
+    assert two_extremal_directions(torch.ones(2, 2), torch.ones(2)).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_counts_refute_the_variant_for_linear_separability():
+    data = module._obtuse()
+    finding = two_extremal_directions(data.X, data.y, linear=True)
+    assert finding.conclusion[0].measured == 3 and finding.verdict is Verdict.REFUTED
+    across = torch.tensor([[1, 0], [-1, 0], [2, 0.0]]).double()
+    assert two_extremal_directions(across, torch.tensor([1, 1, -1]), linear=True).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_the_margin_of_the_best_separator():
+    assert linearly_separable(torch.tensor([[1, 3], [1, -3.0]]).double(), torch.ones(2).double()).measured == 1
+
+
+def test_lost_starts_say_nothing(monkeypatch):
+    data = module._orthants()
+    search = module.extremal_directions
+
+    def hurried(X, y, **options):
+        return search(X, y, **options)._replace(lost=torch.tensor([3, 0]))
+
+    monkeypatch.setattr(module, "extremal_directions", hurried)
+    assert two_extremal_directions(data.X, data.y).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_table_with_more_points_than_can_be_searched_is_one_sentence():
+    data = OppositeOrthants(3).draw(stream(0, Role.TRAIN, 0), 2001)
+    with pytest.raises(UserError, match="2,001 points"):
+        module.THEOREM.of_table(data)

@@ -1,0 +1,47 @@
+"""Theorems 5.1 and 5.2 beyond their demonstrations, which are tried with those of all theorems."""
+
+import numpy as np
+import pytest
+
+from relulab.core.errors import UserError
+from relulab.lab.theorem import Verdict
+from relulab.subjects.distillation.theorems.deep_student import deep_student
+from relulab.subjects.distillation.theorems.shallow_student import shallow_student
+from relulab.subjects.distillation.tools.start import balanced_start
+
+
+def case(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.standard_normal(d)
+
+
+def test_a_flow_that_did_not_arrive_shows_nothing():
+    assert shallow_student(*case(5, 5), steps=10).verdict is Verdict.INCONCLUSIVE
+    assert deep_student(*case(5, 5), steps=10).verdict is Verdict.INCONCLUSIVE
+
+
+def test_points_that_repeat_each_other():
+    X, w_star = case(3, 4)
+    assert shallow_student(np.concatenate([X, X]), w_star).verdict is Verdict.HOLDS
+
+
+def test_a_tiny_epsilon():
+    found = deep_student(*case(2, 30), depth=5, epsilon=1e-2, seed=3)
+    assert found.verdict is Verdict.HOLDS and found.conditions[0].measured < 1e-9
+    assert 0.9 < found.conclusion[0].measured / 1e-2 < 1  # the bound is nearly sharp where points are few
+
+
+def test_each_condition_by_itself():
+    X, w_star = case(2, 6)
+    W = balanced_start(X, w_star, np.random.default_rng(0), depth=2, norm=1e-4)
+    holds = [[c.holds for c in deep_student(X, w_star, start=start, epsilon=0.5, steps=1).conditions]
+             for start in (W, [10 * w for w in W], [W[0], -W[1]], [W[0], 1.5 * W[1]])]  # fmt: skip
+    assert holds == [[True] * 3, [True] * 3, [True, False, True], [True, True, False]]
+    assert deep_student(X, w_star, start=[100 * w for w in W], epsilon=0.5).conditions[0].holds is False
+
+
+def test_mistakes_are_told():
+    with pytest.raises(UserError, match=r"T5\.T1 about one"):
+        deep_student(*case(2, 3), depth=1)
+    with pytest.raises(UserError, match="orthogonal to all points"):
+        deep_student([[1.0, 0.0]], [0.0, 1.0])

@@ -1,0 +1,81 @@
+"""The escape times of a study: its claims on made-up times, its starts, and one seed for real."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from relulab import UserError, Verdict
+from relulab.subjects.specialization.studies.slow_escape import STUDY
+
+
+def made_up(study, power: float) -> xr.Dataset:
+    """Times that follow ϵ^power under every flow, with a little noise from seed to seed."""
+    rng, epsilon = np.random.default_rng(0), np.array(study.epsilon)
+    factor = rng.uniform(1, 2, (study.seeds, 3, 1)) * epsilon ** rng.normal(0, 0.005, (study.seeds, 3, 1))
+    coords = {"seed": range(study.seeds), "flow": ["printed", "fixed norm", "gradient"], "epsilon": epsilon}
+    return xr.Dataset({"time": (tuple(coords), factor * epsilon**power)}, coords=coords)
+
+
+def test_the_law_of_the_text_holds_where_it_is_followed_and_nowhere_else():
+    study = STUDY.configured("quick")
+    for power, verdict in ((-1.0, Verdict.HOLDS), (-2.0, Verdict.REFUTED), (-0.9, Verdict.REFUTED)):
+        claims = {c.id.removeprefix("S0.T7.escape."): c for c in study.claims(made_up(study, power))}
+        assert {claims[kind].verdict for kind in ("printed", "fixed-norm", "gradient")} == {verdict}
+        said = re.search(r"The slope is (-[\d.]+\d)", claims["printed"].note)
+        assert said and float(said[1]) == pytest.approx(power, abs=0.01)
+        assert claims["log"].verdict is Verdict.REFUTED
+
+
+def test_the_law_of_gradient_flow_is_told_from_a_power():
+    study = STUDY.configured("quick")
+    result = made_up(study, -1.0)
+    result.time[:] = 2 * np.log(1 + math.pi / result.epsilon) + 0.1 * result.seed
+    found = {c.id.removeprefix("S0.T7.escape."): c.verdict for c in study.claims(result)}
+    assert found["log"] is Verdict.HOLDS and found["gradient"] is Verdict.REFUTED
+
+
+def test_a_student_that_never_escapes_leaves_it_open():
+    study = STUDY.configured("quick")
+    result = made_up(study, -1.0)
+    result.time[2, 0, 1] = np.nan
+    first = study.claims(result)[0]
+    assert first.verdict is Verdict.INCONCLUSIVE and "1 of 8 seeds" in first.note
+
+
+def test_starts_are_where_they_should_be():
+    study = STUDY()
+    for seed in range(4):
+        for epsilon in study.epsilon:
+            w, w_star = study.opposite(seed, epsilon)
+            across = w - w @ w_star * w_star
+            assert math.atan2(np.linalg.norm(across), -w @ w_star) == pytest.approx(epsilon, rel=1e-6)
+            assert 0.5 < np.linalg.norm(w) < 2 and np.linalg.norm(w_star) == pytest.approx(1)
+        norms = [np.linalg.norm(study.opposite(seed, epsilon)[0]) for epsilon in study.epsilon]
+        assert norms == pytest.approx([norms[0]] * len(norms))
+
+
+def test_a_seed_by_closed_form_and_a_drawing():
+    study = STUDY.configured("smoke", {"epsilon": (0.1, 0.01), "seeds": 1})
+    ticks = []
+    result = study.measure(study.units()[0], ticks.append)
+    assert sum(ticks) == study.units()[0].seed_steps == 6
+    for epsilon in study.epsilon:
+        norm = np.linalg.norm(study.opposite(0, epsilon)[0])
+        time = float(result.time.sel(seed=0, flow="gradient", epsilon=epsilon))
+        assert time == pytest.approx(2 * math.log(1 + math.pi * norm * math.cos(epsilon) / epsilon), rel=1e-5)
+        pair = result.time.sel(seed=0, epsilon=epsilon)
+        assert float(pair.sel(flow="fixed norm") / pair.sel(flow="printed")) == pytest.approx(norm, rel=1e-5)
+    assert set(study.figures(result)) == {"escape"}
+
+
+@pytest.mark.parametrize("given, sentence", [
+    ({"epsilon": (0.1, 0.1)}, "each value may stand there once"),
+    ({"epsilon": (0.1, 2.0)}, "less than 1.57"),
+    ({"theta_0": 3.0}, "less than or equal to 1.57"),
+])  # fmt: skip
+def test_mistakes_are_one_sentence(given, sentence):
+    with pytest.raises(UserError, match=sentence):
+        STUDY.configured("quick", given)

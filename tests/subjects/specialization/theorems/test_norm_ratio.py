@@ -1,0 +1,106 @@
+"""S0.T7: the logarithms of norms by another way, and verdicts on flows of every kind."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from relulab import UserError, Verdict
+from relulab.subjects.specialization import norm_ratio
+from relulab.subjects.specialization.theorems.norm_ratio import THEOREM, agreement, common_residue
+
+
+def start(n=4, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(d), 0.3 * rng.standard_normal((n, d)), rng.uniform(0.5, 1.5, n)
+
+
+def swirl(W):
+    """A residue of no meaning: each student its own, turning, neither linear nor a gradient."""
+    return np.sin(W @ np.triu(np.ones((W.shape[1],) * 2))) + 0.1 * np.arange(len(W))[:, None] - 0.2 * np.roll(W, 1, 0)
+
+
+@pytest.mark.parametrize("demonstration", THEOREM.demonstrations, ids=lambda d: d.name)
+def test_demonstrations_come_out(demonstration):
+    assert demonstration.run().verdict is demonstration.expected
+
+
+def test_both_sides_by_eulers_method():
+    """ln‖w‖ and the sum of h in fixed small steps: what the theorem equates, without any solver of SciPy."""
+    w_star, W, a = start()
+    r, steps, time = partial(common_residue, w_star, a, 0.2), 4000, 4.0
+    begin, total = np.log(np.linalg.norm(W, axis=1)), np.zeros(len(W))
+    for _ in range(steps):
+        size = np.linalg.norm(W, axis=1)
+        h = np.array([w @ residue / s for w, residue, s in zip(W, r(W), size, strict=True)])
+        total += h * time / steps
+        W = W + size[:, None] * r(W) * time / steps
+    assert agreement(r, W) == pytest.approx([w @ x / np.linalg.norm(w) for w, x in zip(W, r(W), strict=True)])
+    grown = np.log(np.linalg.norm(W, axis=1)) - begin
+    assert (grown - grown[0])[1:] == pytest.approx((total - total[0])[1:], abs=5e-3)
+    assert np.abs(grown[1:] - grown[0]).max() > 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_holds_whatever_the_residues_are(seed):
+    _, W, _ = start(seed=seed)
+    finding = norm_ratio(W, swirl, 3.0)
+    assert finding.verdict is Verdict.HOLDS and finding.conclusion[0].error < 1e-5
+    assert norm_ratio(torch.from_numpy(W), swirl, 3.0).conclusion[0].measured == finding.conclusion[0].measured
+
+
+def test_false_variants_are_refuted():
+    _, W, _ = start()
+    assert norm_ratio(W, swirl, 5.0, projected=False).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("factor", [-1.0, 1.01])
+def test_a_rule_with_another_sign_or_factor_does_not_pass(factor):
+    """The flow is right, the residues in the rule are not: then the form is what fails."""
+    _, W, _ = start()
+    finding = norm_ratio(W, lambda W: factor * swirl(W), 5.0, velocity=_multiplied)
+    assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conclusion[0].holds is False
+
+
+def _multiplied(W):
+    return np.stack([np.sqrt((w**2).sum()) * residue for w, residue in zip(W, swirl(W), strict=True)])
+
+
+def test_the_form_is_measured_on_a_velocity_that_is_given():
+    _, W, _ = start()
+    assert norm_ratio(W, swirl, 5.0, velocity=_multiplied).verdict is Verdict.HOLDS
+    assert norm_ratio(W, swirl, 5.0, velocity=swirl).verdict is Verdict.NOT_APPLICABLE
+    nearly = norm_ratio(W, swirl, 5.0, velocity=lambda W: _multiplied(W) * (1 + 1e-9))
+    assert nearly.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_vanishing_norms_are_not_applicable():
+    w_star, W, a = start()
+    W[1] = 0
+    assert norm_ratio(W, partial(common_residue, w_star, a, 0.0), 1.0).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_kink_costs_accuracy_and_not_the_verdict():
+    """Residues that jump at a plane: the error that is allowed grows, the false variant still stands out."""
+    _, W, _ = start()
+
+    def kinked(W):
+        return swirl(W) + np.where(W[:, :1] > 0.1, 0.5, 0.0)
+
+    smooth, rough = (norm_ratio(W, r, 2.0) for r in (swirl, kinked))
+    assert smooth.verdict is rough.verdict is Verdict.HOLDS
+    assert rough.conclusion[0].error > smooth.conclusion[0].error
+    assert norm_ratio(W, kinked, 2.0, projected=False).verdict is Verdict.REFUTED
+
+
+def test_mistakes_are_one_sentence():
+    _, W, _ = start()
+    with pytest.raises(UserError, match="1 students"):
+        norm_ratio(W[:1], swirl, 1.0)
+    with pytest.raises(UserError, match="a time of 0"):
+        norm_ratio(W, swirl, 0.0)
+    with pytest.raises(UserError, match=r"shape \(4,\)"):
+        norm_ratio(W, lambda W: W[:, 0], 1.0)
+    with pytest.raises(UserError, match="shorter time"):
+        norm_ratio(W, lambda W: W * np.abs(W) ** 2 * 100, 100.0)

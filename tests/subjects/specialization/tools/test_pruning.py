@@ -1,0 +1,134 @@
+"""Groups and pruning: nothing changes where nothing should, and what changes is told and bounded."""
+
+import pytest
+import torch
+from torch import nn
+
+from relulab import MLP, UserError, torch_default
+from relulab.subjects.specialization import alignment, lowest
+from relulab.subjects.specialization.tools.groups import groups
+from relulab.subjects.specialization.tools.pruning import prune
+
+
+def points(n: int = 300, d: int = 4, seed: int = 1) -> torch.Tensor:
+    return torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def teacher(widths=(4, 5, 3)) -> MLP:
+    return torch_default(widths, seeds=[0], dtype=torch.float64)
+
+
+def redundant(noise: float = 0.0) -> MLP:
+    """The teacher's nodes three times over at other scales, four pairs that cancel, and one node without weights."""
+    g = torch.Generator().manual_seed(2)
+    net = teacher()
+    W, b, V, c = (p.data[0] for p in (net.W[0], net.b[0], net.W[1], net.b[1]))
+    u, v = torch.randn(4, 4, generator=g).double(), torch.randn(4, 3, generator=g).double()
+    scales = (1.0, 2.0, 0.5)
+    parts_W = [*(W * s for s in scales), u, 3 * u, torch.zeros(4, 1).double()]
+    parts_b = [*(b * s for s in scales), torch.zeros(1, 8).double(), torch.ones(1, 1).double()]
+    parts_V = [*(V / s / 3 for s in scales), v, -v / 3, torch.ones(1, 3).double()]
+    big = MLP((4, 24, 3), dtype=torch.float64)
+    big.W[0].data[0], big.b[0].data[0] = torch.cat(parts_W, 1), torch.cat(parts_b, 1)
+    big.W[0].data[0] += noise * torch.randn(4, 24, generator=g).double()
+    big.W[1].data[0], big.b[1].data[0] = torch.cat(parts_V, 0), c - 1
+    return big
+
+
+def outputs(net: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = net(x)
+    return y[0] if y.dim() == 3 else y
+
+
+def test_groups_find_copies_and_what_they_add():
+    found = groups(redundant())
+    assert sorted(found.sizes.tolist()) == [2] * 4 + [3] * 5 and found.of[-1] == -1
+    for k in range(5):
+        assert len({int(found.of[k + 5 * i]) for i in range(3)}) == 1
+    V, W = teacher().W[1].data[0], teacher().W[0].data[0]
+    for k in range(5):
+        torch.testing.assert_close(found.a[found.of[k]], V[k] * W[:, k].norm())
+    cancelled = [int(found.of[15 + k]) for k in range(4)]
+    assert float(found.a[cancelled].abs().max()) < 1e-14
+
+
+def test_copies_merge_and_cancelling_groups_vanish_without_any_change():
+    x, net = points(), redundant()
+    small = prune(net, x)
+    assert small.net.widths == (4, 5, 3) and small.lost < 1e-28 and small.largest <= small.bound < 1e-11
+    torch.testing.assert_close(outputs(small.net, points(seed=9)), outputs(teacher(), points(seed=9)))
+
+
+def test_the_curve_is_what_keeping_so_many_groups_loses():
+    x, net = points(), redundant(noise=0.05)
+    whole = prune(net, x, epsilon=0.0, keep=3)
+    y = outputs(net, x)
+    variance = (y - y.mean(0)).square().sum()
+    for count, lost in whole.curve:
+        again = prune(net, x, epsilon=0.0, keep=count)
+        assert again.net.widths[1] == count
+        assert lost == pytest.approx(float((outputs(again.net, x) - y).square().sum() / variance), abs=1e-12)
+        assert again.lost == pytest.approx(lost, abs=1e-12)
+
+
+def test_as_few_are_kept_as_the_tolerance_allows():
+    x, net = points(), torch_default((4, 60, 3), seeds=[3], dtype=torch.float64)
+    found = prune(net, x, tolerance=0.02)
+    count = found.net.widths[1]
+    assert found.lost <= 0.02 < prune(net, x, keep=count - 1).lost and 1 < count < 60
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.2, 1.0])
+def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon):
+    x, net = points(), redundant(noise=0.05)
+    found = prune(net, x, epsilon=epsilon, tolerance=0.01)
+    low, high = x.amin(0), x.amax(0)
+    inside = low + (high - low) * torch.rand(20_000, 4, generator=torch.Generator().manual_seed(5)).double()
+    worst = float((outputs(found.net, inside) - outputs(net, inside)).abs().max())
+    assert 0 < found.largest <= found.bound and worst <= found.bound
+
+
+def test_groups_that_follow_the_teacher_stay_before_stronger_ones():
+    x, net = points(), redundant()
+    net.W[1].data[0, 15:19] *= 50  # loud, and of no use to the teacher
+    assert not set(prune(net, x, keep=4).kept) <= set(groups(net).of[:5].tolist())
+    kept = prune(net, x, keep=5, teacher=teacher()).kept
+    assert set(kept) == set(groups(net).of[:5].tolist())
+
+
+def test_a_refit_loses_less():
+    x, net = points(), redundant(noise=0.3)
+    plain, fitted = (prune(net, x, keep=6, refit=refit).lost for refit in (False, True))
+    assert fitted < plain
+
+
+def test_a_merge_at_a_tolerance_changes_the_output_in_proportion():
+    x = points()
+    changes = [prune(redundant(noise=size), x, epsilon=20 * size, keep=100).largest for size in (1e-3, 1e-4, 1e-5)]
+    assert changes[0] / changes[1] == pytest.approx(10, rel=0.5) and changes[1] / changes[2] == pytest.approx(
+        10, rel=0.5
+    )
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (lambda x: prune(MLP((4, 3, 2)), x), "zero weights"),
+    (lambda x: prune(teacher((4, 3, 3, 2)), x), "two-layer"),
+    (lambda x: prune(teacher(), x[:, :2]), "4 inputs"),
+    (lambda x: prune(teacher(), x * torch.nan), "NaN"),
+    (lambda x: prune(teacher(), x, keep=0), "at least one"),
+    (lambda x: prune(teacher(), x, epsilon=-1.0), "at least 0"),
+    (lambda x: prune(teacher(), x, teacher=teacher((3, 5, 3))), "teacher of 3 inputs"),
+    (lambda x: prune(teacher(), x[:1].repeat(5, 1)), "the same on all points"),
+])  # fmt: skip
+def test_mistakes_are_said(call, sentence):
+    with pytest.raises(UserError, match=sentence):
+        call(points())
+
+
+def test_with_a_teacher_each_of_its_nodes_keeps_its_nearest_group():
+    star, net, x = teacher(), redundant(noise=0.02), points()
+    net.W[1].data[0, [3, 8, 13]] *= 0.01  # a node of the teacher that hardly counts any more
+    alone, taught = prune(net, x, epsilon=0.05, keep=5), prune(net, x, epsilon=0.05, keep=5, teacher=star)
+    follows = [{int(s) for s in alignment(lowest(star), p.groups.nodes).argmin(1)} for p in (alone, taught)]
+    assert set(taught.kept) == follows[1] and set(alone.kept) != follows[0]
