@@ -127,22 +127,37 @@ def study(checkout: Path, name: str, work: Path) -> str:
 
 
 def answer(checkout: Path, words: str, work: Path) -> str:
-    """Exit code and document, and a checksum of what --out wrote, without file formats' time stamps."""
+    """Exit code and document, and a checksum of the arrays that --out wrote."""
     code, text = relulab(checkout, *words.split(), "--json", cwd=work)
-    found = [str(code), text.strip()]
+    found = {"code": code, "document": json.loads(text) if text.strip() else None}
     for option in ("--out", "-o"):
         if option in words.split():
-            path = work / words.split()[words.split().index(option) + 1]
-            found.append(_digest(path))
-    return "\n".join(found)
+            found["written"] = _digest(work / words.split()[words.split().index(option) + 1])
+    return json.dumps(found)
 
 
 def _digest(path: Path) -> str:
+    """Of the arrays in a file: formats may add time stamps and keep their notes in any order."""
     if path.suffix == ".npz":
-        with np.load(path) as arrays:
-            parts = [name.encode() + arrays[name].tobytes() for name in sorted(arrays.files)]
-        return hashlib.sha256(b"".join(parts)).hexdigest()
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+    elif path.suffix == ".safetensors":
+        from safetensors.numpy import load_file
+
+        arrays = load_file(path)
+    else:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(b"".join(name.encode() + arrays[name].tobytes() for name in sorted(arrays))).hexdigest()
+
+
+def same(old: str, new: str | None) -> bool:
+    """Whether an outcome is the same; a document of the newer checkout may have more fields."""
+    if new is None or old == new or not old.startswith("{"):
+        return old == new
+    before, after = json.loads(old), json.loads(new)
+    if isinstance(before["document"], dict) and isinstance(after["document"], dict):
+        after["document"] = {key: after["document"].get(key) for key in before["document"]}
+    return before == after
 
 
 def main() -> None:
@@ -155,7 +170,7 @@ def main() -> None:
         outcomes(path.resolve(), (options.work / name).resolve())
         for name, path in (("old", options.old), ("new", options.new))
     )
-    differences = [words for words in old if old[words] != new.get(words)]
+    differences = [words for words in old if not same(old[words], new.get(words))]
     for words in differences:
         print(f"different: {words}\n  old: {old[words][:600]}\n  new: {(new.get(words) or 'nothing')[:600]}")
     print(f"{len(old)} outcomes, {len(differences)} differ; {len(set(new) - set(old))} are new")

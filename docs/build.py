@@ -1,19 +1,22 @@
-"""Builds the API reference of relulab's public names, one page that needs no network: python docs/build.py [FOLDER]."""
+"""Builds the API reference of relulab's public names, pages that need no network: python docs/build.py [FOLDER]."""
 
 import sys
 from pathlib import Path
 
 
 def build(folder: Path) -> Path:
-    """Writes the reference below ``folder``, given as the names stand in the public door; returns its page."""
+    """Writes the reference below ``folder``: a page for relulab and one for each subject; returns the first."""
     import pdoc
 
     import relulab
+    from relulab.lab.index import subjects
 
-    for name in relulab.__all__:  # the door is lazy, and pdoc looks only at what is there
-        setattr(relulab, name, getattr(relulab, name))
-    pdoc.render.configure(docformat="markdown", show_source=False, footer_text="relulab: what ReLU networks learn")
-    pdoc.pdoc("relulab", output_directory=folder)
+    doors = [relulab, *(getattr(relulab, name) for name in subjects())]
+    for door in doors:
+        for name in door.__all__:  # the doors are lazy, and pdoc looks only at what is there
+            setattr(door, name, getattr(door, name))
+    pdoc.render.configure(docformat="google", show_source=False, footer_text="relulab: what ReLU networks learn")
+    pdoc.pdoc(*(door.__name__ for door in doors), output_directory=folder)
     return folder / "relulab.html"
 
 

@@ -1,6 +1,7 @@
 """Shapes and types are checked in every call of relulab that the tests make; an int may stand where a float is due."""
 
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,22 @@ install_import_hook("relulab", "beartype.beartype(conf=beartype.BeartypeConf(is_
 
 # A process a core is how the tests run; a second thread would only wait, for minutes where the other core is busy.
 torch.set_num_threads(1)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """Calls the command line in an empty folder: gives exit code, stdout and stderr."""
+    from relulab.lab.cli import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["relulab", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return call
 
 
 @pytest.fixture(scope="session")

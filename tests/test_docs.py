@@ -12,18 +12,26 @@ import torch
 
 import relulab
 from relulab.lab.cli import app, main
+from relulab.lab.index import subjects
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def run(page: Path, *languages: str, monkeypatch) -> int:
-    """Runs the blocks of a page in order, in the folder that the test is in; gives their number."""
+    """Runs the blocks of a page in order, in the folder that the test is in; gives their number.
+
+    A block whose first line names a file is also that file, which later blocks may import.
+    """
+    monkeypatch.syspath_prepend(Path.cwd())
     blocks = re.findall(rf"```({'|'.join(languages)})\n(.*?)```", page.read_text(), re.DOTALL)
     torch.manual_seed(0)
     names: dict = {"__name__": "page"}
     for language, block in blocks:
         if language == "python":
+            if named := re.match(r"# ([\w/]+\.py)\n", block):
+                Path(named[1]).parent.mkdir(parents=True, exist_ok=True)
+                Path(named[1]).write_text(block)
             exec(compile(block, page.name, "exec"), names)
             continue
         for line in block.splitlines():
@@ -84,5 +92,9 @@ def test_the_reference_builds_and_has_every_public_name_with_its_docstring(tmp_p
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     page = module.build(tmp_path)
-    documented = Ids(page.read_text()).docs
-    assert not [name for name in relulab.__all__ if name not in documented]
+    doors = {page: relulab} | {
+        tmp_path / "relulab" / "subjects" / f"{name}.html": getattr(relulab, name) for name in subjects()
+    }
+    for page, door in doors.items():
+        documented = Ids(page.read_text()).docs
+        assert not [name for name in door.__all__ if name not in documented and name not in subjects()], page

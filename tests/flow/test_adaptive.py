@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from relulab import UserError
-from relulab.flow.adaptive import angles, flow, norms
+from relulab.core.angle import norms
+from relulab.flow.adaptive import flow, integral
 
 
 def runge_kutta(velocity, W, time, steps):
@@ -36,15 +37,22 @@ def test_it_follows_a_nonlinear_flow():
 def test_integrals_along_a_path_that_is_known():
     path = flow(lambda W: -W, np.array([[1.0, 2.0], [0.0, 3.0]]), 3.0)
     times = np.array([0.0, 0.4, 3.0])
-    whole = path.integral(lambda W: norms(W) ** 2, times)
+    whole = integral(path, lambda W: norms(W) ** 2, times)
     assert whole == pytest.approx((1 - np.exp(-2 * times))[:, None] / 2 * np.array([5.0, 9.0]), abs=1e-8)
     assert np.abs(whole - (1 - np.exp(-2 * times))[:, None] / 2 * np.array([5.0, 8.9])).max() > 0.04
 
 
 def test_it_stops_where_it_should():
     path = flow(lambda W: -W, np.array([[4.0, 3.0]]), 100.0, until=lambda W: norms(W)[0] - 1.0)
-    assert path.arrived and path.end == pytest.approx(np.log(5), abs=1e-8)
-    assert not flow(lambda W: -W, np.array([[4.0, 3.0]]), 1.0, until=lambda W: norms(W)[0] - 1.0).arrived
+    assert path.reached and path.times[-1] == pytest.approx(np.log(5), abs=1e-8)
+    assert not flow(lambda W: -W, np.array([[4.0, 3.0]]), 1.0, until=lambda W: norms(W)[0] - 1.0).reached
+
+
+def test_its_looks_are_points_of_the_path():
+    path = flow(lambda W: -W, np.array([[1.0, 2.0], [0.0, 3.0]]), 3.0)
+    assert path.steps == len(path) - 1 > 3 and path.times[0] == 0 and path.times[-1] == 3.0
+    np.testing.assert_allclose(path.at(path.times), path["W"], rtol=1e-12)
+    np.testing.assert_array_equal(path.end, path["W"][-1])
 
 
 def test_what_leaves_all_bounds_is_said():
@@ -56,9 +64,3 @@ def test_a_velocity_that_jumps_all_the_time_is_given_up(monkeypatch):
     monkeypatch.setattr("relulab.flow.adaptive.MOST", 2000)
     with pytest.raises(UserError, match="2,000 evaluations"):
         flow(lambda W: 1 - 50 * np.sign(np.sin(1e3 * W)), np.array([[0.1, 0.2]]), 5.0)
-
-
-@pytest.mark.parametrize("theta", [1e-9, 0.3, np.pi / 2, np.pi - 1e-9])
-def test_angles_keep_their_accuracy_at_both_ends(theta):
-    W = 7 * np.array([[np.cos(theta), np.sin(theta)]])
-    assert angles(W, np.array([0.2, 0.0]))[0] == pytest.approx(theta, rel=1e-15, abs=1e-24)

@@ -3,7 +3,8 @@
 import pytest
 
 from relulab import UserError, find_study, find_theorem
-from relulab.lab.catalogue import find, listing, studies
+from relulab.lab.catalogue import studies
+from relulab.lab.index import entries, entry
 from relulab.lab.run.settings import changes, parse
 from relulab.lab.study import Study
 
@@ -30,7 +31,7 @@ def test_unknown_ids_name_the_nearest():
     with pytest.raises(UserError, match=r"no study 'SS\.F77': did you mean 'SS\.F7'"):
         find_study("SS.F77")
     with pytest.raises(UserError, match="did you mean 'recovery'"):
-        find("recovry")
+        entry("recovry")
 
 
 def test_a_theorem_is_not_run_and_a_study_not_checked():
@@ -38,7 +39,7 @@ def test_a_theorem_is_not_run_and_a_study_not_checked():
         find_study("SS.L1")
     with pytest.raises(UserError, match=r"is a study: relulab run SS\.F7"):
         find_theorem("SS.F7")
-    assert find("LM.F8").name == "mean_rank"
+    assert entry("LM.F8").name == "mean_rank"
 
 
 def test_every_field_says_what_it_is():
@@ -110,6 +111,6 @@ def test_values_are_read_as_json_lists_or_text():
 
 
 def test_the_listing_has_everything_with_ids():
-    rows = {row["name"]: row for row in listing()}
+    rows = {entry.name: entry.row for entry in reversed(entries())}
     assert rows["recovery"]["ids"] == ["SS.F7", "S0.F11"] and rows["recovery"]["presets"] == ["smoke", "quick", "paper"]
     assert rows["gradient-rule"]["ids"] == ["SS.L1"] and rows["correlation"]["kind"] == "instrument"

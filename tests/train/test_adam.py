@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from relulab import UserError
-from relulab.train.adam import adam_epochs, fit
+from relulab.core.seeds import Role, stream
+from relulab.data.tensor_task import TensorTask
+from relulab.subjects.bias.studies.digit_features.measures import accuracy
+from relulab.subjects.bias.studies.digit_features.measures import cross_entropy as entropy
+from relulab.train.fit import fit
+from relulab.train.optimizers import Adam
 
 N, D, BATCH, EPOCHS, LR = 11, 3, 4, 5, 0.03
 RNG = np.random.default_rng(0)
@@ -15,7 +21,7 @@ W0 = RNG.standard_normal(D)
 
 
 def order(epoch: int) -> np.ndarray:
-    return np.random.default_rng(epoch).permutation(N)
+    return stream(0, Role.BATCHES, 3, epoch).permutation(N)
 
 
 def line() -> nn.Linear:
@@ -45,16 +51,25 @@ def test_against_the_method_written_out():
         fits.append((losses / N, right / N))
     net, ticks = line(), []
     x, y = torch.from_numpy(X), torch.from_numpy(Y)
-    found = list(adam_epochs(net, x, y, epochs=EPOCHS, order=order, batch=BATCH, lr=LR, tick=ticks.append))
+    found = fit(
+        net, TensorTask(x, y, seed=3), epochs=EPOCHS, batch=BATCH, optimizer=Adam(LR), tick=ticks.append,
+        loss=lambda z, y: binary_cross_entropy_with_logits(z[:, 0], y), meters={"loss": entropy, "right": accuracy},
+    )  # fmt: skip
     np.testing.assert_allclose(net.weight.detach().numpy()[0], w, rtol=1e-10)
-    np.testing.assert_allclose(found, fits, rtol=1e-10)
-    assert ticks == [1] * (3 * EPOCHS)
-    end = fit(net(x)[:, 0], y)
-    np.testing.assert_allclose(end, (cross_entropy(X @ w, Y), np.mean((X @ w > 0) == (Y == 1))), rtol=1e-10)
+    np.testing.assert_allclose(np.stack([found.loss, found.right], 1), fits, rtol=1e-10)
+    assert found.epoch.values.tolist() == list(range(1, EPOCHS + 1))
+    assert sum(ticks) == 3 * EPOCHS
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch": 0}, {"lr": 0.0}])
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"batch": 0}])
 def test_sizes_must_be_positive(wrong):
-    options = {"epochs": 1, "order": order} | wrong
     with pytest.raises(UserError, match="all must be positive"):
-        next(adam_epochs(line(), torch.from_numpy(X), torch.from_numpy(Y), **options))
+        fit(line(), (torch.from_numpy(X), torch.from_numpy(Y)), **({"epochs": 1} | wrong))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"lr": 0.0}, {"betas": (1.0, 0.9)}, {"eps": -1.0}, {"weight_decay": -0.1}, {"lr": float("nan")}]
+)
+def test_impossible_adam(wrong):
+    with pytest.raises(UserError, match=next(iter(wrong))):
+        Adam(**wrong)

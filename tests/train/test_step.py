@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from relulab import MSE, CrossEntropy, Gaussian, Probe, Task, UserError, sgd, small_normal, torch_default
 from relulab.subjects.specialization import teacher
+from relulab.train.optimizers import SGD
 from relulab.train.step import Step
 
 LOSSES = {
@@ -33,7 +34,7 @@ def test_step_equals_autograd(widths, lanes, bias, slope, loss):
     trained = [p for p in net.parameters() if p.requires_grad]
     grads = torch.autograd.grad(value(net(x), y).mean(-1).sum(), trained)
     expected = [p.data - rates[:, None, None] * g for p, g in zip(trained, grads, strict=True)]
-    Step(net, ours, rates.tolist(), 5)(x, y)
+    Step(net, ours, SGD(lr=rates.tolist()))(x, y)
     for p, e in zip(trained, expected, strict=True):
         torch.testing.assert_close(p.data, e, rtol=1e-11, atol=1e-12)
     assert bias or all(b.data.abs().max() == 0 for b in net.b)

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-LINE = re.compile(r"^    from (?P<module>[\w.]+) import (?P<name>\w+) as (?P=name)$", re.MULTILINE)
+LINE = re.compile(r"^    from (?P<module>[\w.]+) import \(?\s*(?P<name>\w+) as (?P=name),?\s*\)?$", re.MULTILINE)
 
 
 def opened(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -21,6 +21,9 @@ class Role(IntEnum):
     BATCHES = 5
     DEMONSTRATION = 6
     CHANCE = 7
+    LABEL_NOISE = 8
+    AUGMENTATION = 9
+    RANDOM_LAYERS = 10
 
 
 def stream(root: int, role: Role, *index: int) -> np.random.Generator:

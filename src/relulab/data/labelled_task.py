@@ -26,6 +26,7 @@ class LabelledTask:
     """
 
     outputs = 1
+    fresh = False
 
     def __init__(
         self, data: Sequence[Labelled], *, seeds: Sequence[int], root: int = 0, dtype: torch.dtype = torch.float32
@@ -42,6 +43,10 @@ class LabelledTask:
     def train(self, epoch: int = 0) -> Points:
         """All points, with labels for targets; the same in every epoch."""
         return self._points
+
+    def steps(self, batch: int) -> int:
+        """Full batches in a pass over the points."""
+        return self.n // batch
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "lane steps batch"]:
         """Which points each step takes."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from relulab.core.errors import UserError
@@ -16,17 +17,34 @@ from relulab.nets.mlp import MLP
 
 @dataclass(frozen=True)
 class Points:
-    """Inputs, kept once for the lanes that share them, with the teacher's outputs, kept once a lane.
+    """Inputs, kept once for the lanes that share them, with the targets, such as a teacher's outputs, once a lane.
 
     ``group`` maps a lane to its inputs.
     """
 
-    X: Float[Tensor, "group N d"]
-    Y: Float[Tensor, "lane N C"]
+    X: Shaped[Tensor, "group N *x"]
+    Y: Shaped[Tensor, "lane N *y"]
     group: Int[Tensor, " lane"]
 
-    def of_lane(self, i: int) -> tuple[Float[Tensor, "N d"], Float[Tensor, "N C"]]:
+    def of_lane(self, i: int) -> tuple[Shaped[Tensor, "N *x"], Shaped[Tensor, "N *y"]]:
         return self.X[self.group[i]], self.Y[i]
+
+
+@runtime_checkable
+class TrainingTask(Protocol):
+    """What training asks of a task: the points of an epoch, and which of them each step takes.
+
+    ``batches`` are (group, step, batch), or a list of such where batches differ in size; ``steps`` is how many batches
+    are a pass. Lane i has the streams of ``seeds[i]`` below ``root``.
+    """
+
+    lanes: int
+    seeds: tuple[int, ...]
+    root: int
+
+    def train(self, epoch: int = 0) -> Points: ...
+    def steps(self, batch: int) -> int: ...
+    def batches(self, epoch: int, steps: int, batch: int) -> Tensor | list[Tensor]: ...
 
 
 class Task:
@@ -77,6 +95,10 @@ class Task:
 
     def held_out(self) -> Points:
         return self._draw(self._held_out_inputs, Role.HELD_OUT, self.n_held_out, 0)
+
+    def steps(self, batch: int) -> int:
+        """Batches that have as many points as there are."""
+        return max(1, self.n_train // batch)
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "group steps batch"]:
         """Which training points each step takes, drawn with replacement."""

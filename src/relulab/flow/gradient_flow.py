@@ -8,7 +8,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.threads import one_thread
-from relulab.flow.by_autograd import ByAutograd
+from relulab.flow.autograd_flow import ByAutograd
 from relulab.flow.on_log_loss import Clock, follow
 from relulab.flow.two_layer_flow import LinearPhase, Neurons, TwoLayer
 from relulab.nets.mlp import MLP

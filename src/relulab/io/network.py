@@ -59,25 +59,33 @@ def save(net: nn.Module, path: Path | str) -> Path:
     """Writes a fully connected network as safetensors, named as ``nn.Sequential`` names it: 0.weight, 0.bias, 2.weight.
 
     The slope of a leaky ReLU is noted in the file. Many lanes go into one file, each tensor with a lane axis in front.
-    """
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
 
+    Args:
+        net: An ``MLP``, or an ``nn.Sequential`` of Linear and ReLU layers.
+        path: Where the file goes; its name must end with .safetensors.
+    """
     path = Path(path)
     if path.suffix != ".safetensors":
         raise UserError(f"{path}: networks are written as .safetensors")
+    content, part = encoded(net), path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror or said(error)}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def encoded(net: nn.Module) -> bytes:
+    """The bytes of the file that ``save`` writes."""
+    from safetensors.torch import save as to_bytes
+
     net = net if isinstance(net, MLP) else MLP.of(net)
     tensors = {}
     for l, (W, b) in enumerate(zip(net.W, net.b, strict=True)):
         both = {"weight": W.data.mT, "bias": b.data.squeeze(-2)} if net.bias else {"weight": W.data.mT}
         tensors |= {f"{2 * l}.{name}": (t if net.lanes > 1 else t[0]).contiguous() for name, t in both.items()}
     notes = {"format": "pt", "written by": "relulab", "slope": json.dumps(net.slope)}
-    part = path.with_name(f".{path.name}.part")
-    try:
-        save_file(tensors, part, notes | ({"lanes": str(net.lanes)} if net.lanes > 1 else {}))
-        part.replace(path)
-    except (OSError, SafetensorError) as error:
-        raise UserError(f"{path} cannot be written: {getattr(error, 'strerror', None) or said(error)}") from None
-    finally:
-        part.unlink(missing_ok=True)
-    return path
+    return to_bytes(tensors, notes | ({"lanes": str(net.lanes)} if net.lanes > 1 else {}))

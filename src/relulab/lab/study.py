@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from relulab.lab.show.animation import Animation
 
 Tick = Callable[[int], None]
+"""Told of seed-steps done. The one that the lab hands out (``lab.run.engines.unit_tick``) also has ``device``, where to
+compute, and ``checkpoint``, where a training keeps its state: ``fit(…, tick=tick)`` makes use of both."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,9 @@ class Study(BaseModel):
 
     @property
     def hash(self) -> str:
-        """Ten digits that stand for the whole configuration and the study's version."""
-        text = json.dumps([self.name, self.version, self.model_dump(mode="json")], sort_keys=True)
+        """Ten digits that stand for the whole configuration and the study's version, or its code if it is a file."""
+        code = _code(type(self))
+        text = json.dumps([self.name, self.version, self.model_dump(mode="json"), *code], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
     def differs(self, preset: str) -> dict[str, Any]:
@@ -99,6 +104,18 @@ class Study(BaseModel):
             return cls(**{**presets[preset], **(changes or {})})
         except ValidationError as error:
             raise UserError(_sentence(cls, error)) from None
+
+
+def _code(cls: type[Study]) -> list[str]:
+    """A digest of the file that a study is defined in, if that is no module of a package: nobody counts its versions."""
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if module is None or file is None or "." in cls.__module__ or getattr(module, "__package__", None):
+        return []
+    try:
+        return [hashlib.sha256(Path(file).read_bytes()).hexdigest()]
+    except OSError:
+        return []
 
 
 def _sentence(cls: type[Study], error: ValidationError) -> str:

@@ -3,13 +3,14 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from relulab.core.errors import UserError, nearest
+from relulab.lab.input import Input
 
 
 class Verdict(Enum):
@@ -116,16 +117,12 @@ class Theorem:
     check: Callable[..., Finding]
     demonstrations: tuple[Demonstration, ...]
     ids: tuple[str, ...] = ()
-    of_networks: Callable[..., Finding] | None = None
-    """the check on a teacher, a student and points, where the theorem speaks of such; its keywords are settings"""
-    of_table: Callable[..., Finding] | None = None
-    """the check on labelled data, and perhaps a network trained on them and its start; its keywords are settings"""
-    of_transfer: Callable[..., Finding] | None = None
-    """the check on points and the weights of a linear teacher; its keywords are settings"""
+    on: Mapping[type[Input], Callable[..., Finding]] = field(default_factory=dict, hash=False)
+    """inputs that it can be checked on, each with its check of what was loaded; keyword-only arguments are settings"""
     variants: tuple[str, ...] = ()
     """keywords that make a false variant of the statement, so are no settings"""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         missing = {Verdict.HOLDS, Verdict.NOT_APPLICABLE, Verdict.REFUTED} - {d.expected for d in self.demonstrations}
         if missing:
             raise TypeError(f"{self.id} lacks demonstrations for {', '.join(sorted(v.name for v in missing))}")
@@ -134,38 +131,18 @@ class Theorem:
     def name(self) -> str:
         return self.check.__name__.replace("_", "-")
 
-    @property
-    def on_files(self) -> Callable[..., Finding] | None:
-        """The check on what a user has in files, if there is one."""
-        return self.of_networks or self.of_table or self.of_transfer
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """What it needs then."""
-        if self.of_networks:
-            return ("teacher", "student", "data")
-        return ("data",) if self.of_table else ("data", "teacher") if self.of_transfer else ()
-
-    @property
-    def optional_files(self) -> tuple[str, ...]:
-        """What it takes besides: a network trained on the table, and its start."""
-        known = inspect.signature(self.of_table).parameters if self.of_table else {}
-        return tuple(name for name in ("network", "start") if name in known)
-
-    @property
-    def _keywords(self) -> dict[str, inspect.Parameter]:
-        parameters = inspect.signature(self.on_files).parameters if self.on_files else {}
+    def _keywords(self, kind: type[Input]) -> dict[str, inspect.Parameter]:
+        parameters = inspect.signature(self.on[kind]).parameters
         settings = {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
         return {name: p for name, p in settings.items() if name not in self.variants}
 
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """The settings of the check on files, with what they are unless told."""
-        return {name: p.default for name, p in self._keywords.items()}
+    def defaults(self, kind: type[Input]) -> dict[str, Any]:
+        """The settings of the check on an input, with their defaults."""
+        return {name: p.default for name, p in self._keywords(kind).items()}
 
-    def settings(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings of the check on files, if it has them and they are of the right kind."""
-        known = self._keywords
+    def settings(self, kind: type[Input], wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings of the check on an input, if it has them and they are of the right type."""
+        known = self._keywords(kind)
         found = {}
         for name, value in wanted.items():
             if name not in known:
@@ -178,7 +155,41 @@ class Theorem:
                 raise UserError(f"{self.id}: {name} = {value!r} was given; {error.errors()[0]['msg']}") from None
         return found
 
+    def check_files(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Finding:
+        """The check on what a user has in files.
+
+        Args:
+            options: The options that were given, by name: ``{"teacher": "a.pt", …}``.
+            settings: Settings of the check, by name.
+        """
+        kind = self._fitting(options)
+        given = kind.given(**options)
+        given.allow(settings)
+        words = self.settings(kind, settings)
+        return self.on[kind](*given.load(), **words)
+
+    def _fitting(self, options: Mapping[str, Any]) -> type[Input]:
+        """The input that these options make, or a sentence on what is missing or too much."""
+        if not self.on:
+            raise UserError(f"{self.id} cannot be checked on files: run relulab check {self.id} alone")
+        wants = "; or ".join(_wants(kind) for kind in self.on)
+        enough = [kind for kind in self.on if set(kind.required()) <= set(options)]
+        if not enough:
+            raise UserError(f"{self.id} needs {wants}")
+        for kind in enough:
+            if set(options) <= set(kind.model_fields):
+                return kind
+        wrong = next(name for name in options if name not in enough[0].model_fields)
+        raise UserError(f"{self.id} takes {wants}, not --{wrong}")
+
     def demonstrate(self) -> dict:
         """All demonstrations as the document that ``relulab check --json`` prints."""
         rows = [{"name": d.name, "expected": d.expected.name, **d.run().to_dict()} for d in self.demonstrations]
         return {"theorem": self.id, "demonstrations": rows}
+
+
+def _wants(kind: type[Input]) -> str:
+    """The options of an input: those that are needed, and those that may be given."""
+    *most, last = [f"--{name}" for name in kind.required()]
+    needed = f"all of {', '.join(most)} and {last}" if most else last
+    return needed + "".join(f", perhaps --{name}" for name in kind.model_fields if name not in kind.required())

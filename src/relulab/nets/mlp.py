@@ -79,7 +79,8 @@ class MLP(nn.Module):
         """Network ``i`` as a plain ``nn.Sequential`` with weights of its own."""
         parts: list[nn.Module] = []
         for W, b in zip(self.W, self.b, strict=True):
-            linear = nn.Linear(W.shape[1], W.shape[2], bias=self.bias, dtype=self.dtype)
+            # Left empty until it is filled: the start that PyTorch draws would come from its global stream.
+            linear = nn.utils.skip_init(nn.Linear, W.shape[1], W.shape[2], bias=self.bias, dtype=self.dtype)
             linear.weight.data.copy_(W.data[i].T)
             if self.bias:
                 linear.bias.data.copy_(b.data[i, 0])

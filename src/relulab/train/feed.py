@@ -9,20 +9,25 @@ from relulab.data.task import Points
 
 
 def feed(points: Points, batches: Tensor, chunk: int = 25) -> Iterator[tuple[Tensor, Tensor]]:
-    """(x, y) of every step, (lane, batch, ·) each, from ``batches`` (group, step, batch).
+    """(x, y) of every step, (lane, batch, …) each, from ``batches`` (group, step, batch).
 
-    One gather serves ``chunk`` steps, into buffers that the next gather overwrites.
+    One gather serves ``chunk`` steps, into buffers that the next gather overwrites. Of images, which are large, a
+    gather serves one step, and they keep their memory format.
     """
-    N, lanes = points.X.shape[1], len(points.group)
+    N, lanes, device = points.X.shape[1], len(points.group), points.X.device
     X, Y = points.X.flatten(0, 1), points.Y.flatten(0, 1)
-    rows = batches.transpose(0, 1)[:, points.group]  # step, lane, batch
-    in_X = rows + (points.group * N)[:, None]
-    in_Y = rows + (torch.arange(lanes) * N)[:, None]
+    group = points.group.to(device)
+    rows = batches.to(device).transpose(0, 1)[:, group]  # step, lane, batch
+    in_X = rows + (group * N)[:, None]
+    in_Y = rows + (torch.arange(lanes, device=device) * N)[:, None]
+    if X.dim() > 2:
+        for i, j in zip(in_X, in_Y, strict=True):
+            yield X[i.reshape(-1)].unflatten(0, i.shape), Y[j]
+        return
     chunk = min(chunk, len(rows))
-    x, y = (A.new_empty(chunk * lanes * rows.shape[2], A.shape[1]) for A in (X, Y))
+    x, y = (A.new_empty(chunk * lanes * rows.shape[2], *A.shape[1:]) for A in (X, Y))
     for i, j in zip(in_X.split(chunk), in_Y.split(chunk), strict=True):
-        shape = (*i.shape, -1)
         x_, y_ = x[: i.numel()], y[: j.numel()]
         torch.index_select(X, 0, i.reshape(-1), out=x_)
         torch.index_select(Y, 0, j.reshape(-1), out=y_)
-        yield from zip(x_.view(shape), y_.view(shape), strict=True)
+        yield from zip(x_.view(*i.shape, *X.shape[1:]), y_.view(*j.shape, *Y.shape[1:]), strict=True)

@@ -1,44 +1,96 @@
-"""Probes: instruments that look at the networks at chosen epochs of a training run."""
+"""Probes: instruments that look at the networks at chosen epochs or steps of a training run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
 import xarray as xr
-from torch import Tensor
+from torch import Tensor, nn
 
-from relulab.nets.mlp import MLP
-from relulab.nets.residual import Residual
+from relulab.core.errors import UserError
 
 Reading = Mapping[str, tuple[tuple[str, ...], Tensor]]
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Records ``measure(net)``, names with (dimensions, values), after each of ``epochs``; epoch 0 is the start."""
+    """Records ``measure(net)``, names with (dimensions, values), after each of ``epochs``, or of ``steps``.
 
-    epochs: Sequence[int]
-    measure: Callable[[Any], Reading]
+    The start is epoch 0 and step 0; steps are counted over all epochs. The network is in eval mode
+    meanwhile, and no gradients are recorded.
+
+    Args:
+        epochs: after how many epochs to look; what is read gets the dimension ``epoch``.
+        measure: what to look at.
+        steps: after how many steps to look, instead; what is read gets the dimension ``step``.
+    """
+
+    epochs: Sequence[int] = ()
+    measure: Callable[[Any], Reading] | None = None
+    steps: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        if self.measure is None:
+            raise UserError("a probe without a measure: give Probe(epochs, measure) or Probe(steps=…, measure=…)")
+        if len(self.epochs) and len(self.steps):
+            raise UserError("a probe looks at epochs or at steps: make one probe for each")
 
 
 class Recorder:
-    """Keeps what the probes of one run read and joins it along ``epoch``."""
+    """Keeps what the probes of one run read and joins it along ``epoch`` and ``step``."""
 
-    def __init__(self, probes: Sequence[Probe], last: int):
-        self.due = {e: [p for p in probes if e in set(p.epochs)] for e in range(last + 1)}
-        self.kept: list[xr.Dataset] = []
+    def __init__(self, probes: Sequence[Probe]):
+        self.due: dict[str, dict[int, list[Probe]]] = {"epoch": {}, "step": {}}
+        for probe in probes:
+            for dim, times in (("epoch", probe.epochs), ("step", probe.steps)):
+                for at in dict.fromkeys(int(time) for time in times):
+                    self.due[dim].setdefault(at, []).append(probe)
+        self.kept: list[tuple[str, int, str, tuple[str, ...], np.ndarray]] = []
+        self.along: dict[str, str] = {}
 
-    def look(self, net: MLP | Residual, epoch: int) -> None:
-        for probe in self.due[epoch]:
-            variables = {
-                name: (("epoch", *dims), values.detach().cpu().numpy()[None].copy())
-                for name, (dims, values) in probe.measure(net).items()
-            }
-            self.kept.append(xr.Dataset(variables, coords={"epoch": [epoch]}))
+    def look(self, net: nn.Module, dim: str, at: int) -> None:
+        """Has the probes that are due look at ``net``."""
+        probes = self.due[dim].get(at, ())
+        if not probes:
+            return
+        training = [module for module in net.modules() if module.training]
+        net.eval()
+        try:
+            with torch.no_grad():
+                for probe in probes:
+                    assert probe.measure is not None
+                    self.keep(dim, at, probe.measure(net))
+        finally:
+            for module in training:
+                module.training = True
+
+    def keep(self, dim: str, at: int, reading: Reading) -> None:
+        """Records what was read."""
+        for name, (dims, values) in reading.items():
+            if self.along.setdefault(name, dim) != dim:
+                raise UserError(f"{name!r} is read at epochs and at steps: give it two names")
+            self.kept.append((dim, at, name, tuple(dims), values.detach().cpu().numpy().copy()))
 
     def dataset(self) -> xr.Dataset:
-        names: dict[str, list[xr.DataArray]] = {}
-        for data in self.kept:
-            for name, array in data.items():
-                names.setdefault(str(name), []).append(array)
-        return xr.merge([xr.concat(arrays, "epoch") for arrays in names.values()], join="outer", compat="no_conflicts")
+        names: dict[tuple[str, str], list[xr.DataArray]] = {}
+        for dim, at, name, dims, values in self.kept:
+            array = xr.DataArray(values[None], dims=(dim, *dims), coords={dim: [at]}, name=name)
+            names.setdefault((dim, name), []).append(array)
+        if not names:
+            return xr.Dataset()
+        joined = [xr.concat(arrays, dim) for (dim, _), arrays in names.items()]
+        return xr.merge(joined, join="outer", compat="no_conflicts")
+
+    def state(self) -> dict[str, Tensor]:
+        return {str(i): torch.from_numpy(values) for i, (*_, values) in enumerate(self.kept)}
+
+    def notes(self) -> list[Any]:
+        """What is not in the arrays of ``state``: when each was read, its name and dimensions."""
+        return [[dim, at, name, list(dims)] for dim, at, name, dims, _ in self.kept]
+
+    def restore(self, state: dict[str, Tensor], notes: Iterable[Any]) -> None:
+        self.kept = [
+            (dim, at, name, tuple(dims), state[str(i)].numpy()) for i, (dim, at, name, dims) in enumerate(notes)
+        ]

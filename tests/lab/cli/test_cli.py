@@ -60,7 +60,7 @@ def test_a_mistake_in_a_process_of_its_own(tmp_path):
 
 
 def test_a_fault_of_ours_ends_with_3_and_asks_for_a_report(here, monkeypatch):
-    monkeypatch.setattr("relulab.lab.catalogue.listing", lambda: 1 / 0)
+    monkeypatch.setattr("relulab.lab.index.entries", lambda: 1 / 0)
     code, _, err = here("list")
     assert code == 3 and "our fault" in err and "Traceback" not in err
 
@@ -102,14 +102,15 @@ def test_check_exits_1_when_a_demonstration_comes_out_otherwise(here, monkeypatc
     theorem = theorems()["SS.L1"]
     wrong = dataclasses.replace(theorem.demonstrations[0], expected=Verdict.REFUTED)
     demonstrations = (wrong, *theorem.demonstrations[1:])
-    monkeypatch.setitem(theorems(), "SS.L1", dataclasses.replace(theorem, demonstrations=demonstrations))
+    changed = dataclasses.replace(theorem, demonstrations=demonstrations)
+    monkeypatch.setattr("relulab.subjects.specialization.theorems.gradient_rule.THEOREM", changed)
     code, out, _ = here("check", "SS.L1")
     assert code == 1 and "HOLDS, but REFUTED was expected: depth 4" in out
 
 
 def test_list_env_and_show_print_one_document(here):
     rows = json.loads(here("list", "--json")[1])
-    assert {"study", "theorem", "instrument"} == {row["kind"] for row in rows}
+    assert {"study", "theorem", "instrument", "measurement"} == {row["kind"] for row in rows}
     assert all({"name", "ids", "title", "presets"} <= set(row) for row in rows)
     assert json.loads(here("env", "--json")[1])["packages"]["torch"]
     assert json.loads(here("show", "SS.F7", "--json")[1])["fields"]["sigma"] == 1.5
@@ -147,7 +148,7 @@ def test_list_of_a_kind_and_of_a_word_that_nothing_has(here):
 
 
 def test_a_check_uses_the_width_of_a_terminal_and_sets_in_what_goes_over_a_line(here, monkeypatch):
-    monkeypatch.setattr("relulab.lab.cli.tables.console._width", 80)
+    monkeypatch.setattr("relulab.lab.cli.terminal.console._width", 80)
     document = json.loads(here("check", "SS.L1", "--json")[1])
     lines = here("check", "SS.L1")[1].splitlines()
     words = " ".join(" ".join(lines).split())

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from relulab.core.errors import RunStopped, UserError
-from relulab.lab.cli import keep, look, max_margin, measure, prune, separability, strength, transfer_risk, work
+from relulab.lab.cli import look, stored_runs, work
+from relulab.lab.cli.check import add_check
+from relulab.lab.cli.generated import add_measurements
 from relulab.lab.cli.pipes import quiet_pipes
 
 app = typer.Typer(
@@ -31,25 +33,12 @@ def _options(version: Annotated[bool, typer.Option("--version", help="Print the 
         raise typer.Exit
 
 
-for verb in (
-    look.list_,
-    look.show,
-    work.run,
-    work.reproduce,
-    work.report,
-    work.check,
-    prune.prune,
-    keep.runs_,
-    keep.watch,
-    keep.clean,
-    look.env,
-):
+for verb in (look.list_, look.show, work.run, work.reproduce, work.report):
     app.command(verb.__name__.rstrip("_"))(verb)
-measure.app.command()(strength.strength)
-measure.app.command()(separability.separability)
-measure.app.command("max-margin")(max_margin.max_margin)
-measure.app.command("transfer-risk")(transfer_risk.transfer_risk)
-app.add_typer(measure.app, name="measure")
+add_check(app)
+add_measurements(app)
+for verb in (stored_runs.runs_, stored_runs.watch, stored_runs.clean, look.cite, look.env):
+    app.command(verb.__name__.rstrip("_"))(verb)
 
 
 def main() -> None:

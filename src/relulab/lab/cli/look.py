@@ -1,11 +1,14 @@
-"""Verbs that only look: list, show, env."""
+"""Verbs that only look: list, show, cite, env."""
 
-import json
+from itertools import groupby
 from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+from relulab.lab.cli.complete import all_names
+from relulab.lab.cli.generated import Json
+
+Id = Annotated[str, typer.Argument(help="A name or an id, for instance recovery or SS.F7.", autocompletion=all_names)]
 
 
 def list_(
@@ -14,90 +17,49 @@ def list_(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Every study, theorem and instrument, with the ids of the papers' items that it covers."""
-    from relulab.lab.catalogue import listing, matching
+    """Every study, theorem, instrument and measurement, by subject, with the ids of the papers' items it covers."""
+    from relulab.lab.cli.terminal import errors, print_entries, print_json
+    from relulab.lab.index import PROBLEMS, entries, matching, subjects
 
-    rows = listing() if word is None else matching(listing(), word)
+    rows = entries() if word is None else matching(entries(), word)
     if json_:
-        return print_json(rows)
-    from rich.table import Table
-
-    from relulab.lab.cli.tables import console
-
-    table = Table(box=None, header_style="bold")
-    for column in ("kind", "name", "ids", "title"):
-        table.add_column(column)
-    for row in rows:
-        table.add_row(row["kind"], row["name"], " ".join(row["ids"]), row["title"])
-    console.print(table)
+        return print_json([row.row for row in rows])
+    for subject, things in groupby(rows, key=lambda row: row.subject):
+        print_entries(subjects()[subject], list(things))
+    for module, why in PROBLEMS.items():
+        errors.print(f"{module} cannot be imported: {why}", highlight=False, markup=False, soft_wrap=True)
 
 
-def show(
-    id: Annotated[str, typer.Argument(help="A name or an id, for instance recovery or SS.F7.")],
+def show(id: Id, json_: Json = False) -> None:
+    """What a study, theorem, instrument or measurement is, its fields or its statement, and how to run it."""
+    from relulab.lab.cli.terminal import print_document, print_json
+    from relulab.lab.index import entry
+    from relulab.lab.show.entry_document import document, readable
+
+    found = document(entry(id))
+    print_json(found) if json_ else print_document(readable(found))
+
+
+def cite(
+    id: Annotated[
+        str, typer.Argument(help="A name, an id or a paper, for instance SS.F7 or IB.", autocompletion=all_names)
+    ],
     json_: Json = False,
 ) -> None:
-    """What a study, theorem or instrument is, its fields or its statement, and how to run it."""
-    from inspect import getdoc
+    """BibTeX of the paper behind a result, and of relulab."""
+    from relulab.lab.citation import cited, software
+    from relulab.lab.cli.terminal import print_json
 
-    from relulab.lab.catalogue import find
-    from relulab.lab.study import Study
-    from relulab.lab.theorem import Theorem
-
-    thing = find(id)
-    if isinstance(thing, type) and issubclass(thing, Study):
-        values = thing.configured("paper").model_dump(mode="json")
-        document = {
-            "study": thing.name, "ids": list(thing.ids), "title": thing.title, "source": thing.source,
-            "about": getdoc(thing), "remarks": thing.remarks, "fields": values,
-            "meanings": {name: field.description for name, field in thing.model_fields.items()},
-            "presets": {**thing.presets, "paper": {}}, "run": f"relulab run {thing.name} --preset quick",
-        }  # fmt: skip
-        if thing.needs:
-            document["needs"] = thing.needs
-    elif isinstance(thing, Theorem):
-        document = {
-            "theorem": thing.id, "title": thing.title, "source": thing.source, "statement": thing.statement,
-            "demonstrations": {d.name: d.expected.name for d in thing.demonstrations},
-            "run": f"relulab check {thing.id}",
-        }  # fmt: skip
-        if thing.on_files:
-            words = "".join(f" --set {k}={'…' if v is None else _plain(v)}" for k, v in thing.defaults.items())
-            files = " ".join(f"--{name} {name.upper()}" for name in thing.files)
-            more = "".join(f" [--{name} {name.upper()}]" for name in thing.optional_files)
-            document["on files"] = f"relulab check {thing.id} {files}{more}{words}"
-    else:
-        document = {
-            "instrument": thing.name, "title": thing.title, "source": thing.source, "about": getdoc(thing.function),
-            "run": f"from relulab import {thing.name}",
-        }  # fmt: skip
+    papers = cited(id)
     if json_:
-        return print_json(document)
-    from relulab.lab.cli.tables import print_document
-
-    meanings = document.pop("meanings", {})
-    if meanings:
-        document["fields"] = {k: f"{_plain(v)}  ({meanings[k]})" for k, v in document["fields"].items()}
-        document["presets"] = {k: ", ".join(f"{n}={_plain(v)}" for n, v in p.items()) or "the values above"
-                               for k, p in document["presets"].items()}  # fmt: skip
-    print_document({k: ", ".join(v) if isinstance(v, list) else v for k, v in document.items()})
-
-
-def _plain(value: object) -> str:
-    """A value as one would write it after --set."""
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        return print_json({"papers": {p.tag: p.bibtex for p in papers}, "software": software()})
+    print("\n\n".join([*(paper.bibtex for paper in papers), software()]))
 
 
 def env(json_: Json = False) -> None:
     """Versions, machine and commit that a run would record."""
+    from relulab.lab.cli.terminal import print_document, print_json
     from relulab.lab.run.environment import environment
 
     document = environment()
-    if json_:
-        return print_json(document)
-    from relulab.lab.cli.tables import print_document
-
-    print_document(document)
-
-
-def print_json(document: object) -> None:
-    print(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+    print_json(document) if json_ else print_document(document)

@@ -5,7 +5,7 @@ import time
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
-from relulab.lab.cli.tables import errors
+from relulab.lab.cli.terminal import errors
 from relulab.lab.run.meter import Progress
 from relulab.lab.run.runner import rough_seconds
 from relulab.lab.run.speed import product_rate

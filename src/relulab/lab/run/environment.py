@@ -14,13 +14,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def environment() -> dict:
+def environment(device: str = "cpu") -> dict:
+    """Everything that the bits of a result may depend on; ``device`` is where its trainings compute."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": _processor(),
         "cores": cores(),
-        "device": "cpu",
+        "device": device,
         "commit": _commit(),
         "packages": {name: _version(name) for name in PACKAGES},
         "data": os.environ.get("RELULAB_DATA"),

@@ -69,9 +69,11 @@ def run_study(
             f"{run.path} has schema {run.schema!r}, this relulab writes {SCHEMA}: keep it for the version that made it "
             "and give another folder with --runs"
         )
+    engine = engine or Local()
     with troubles_of(run), run.held(lambda holder: watcher.say(f"{run.path} is held by {holder}: waiting for it")):
+        _check_device(study, run, engine, redraw)
         if redraw or not run.finished:
-            _Job(study, run, preset, engine or Local(), watcher).complete()
+            _Job(study, run, preset, engine, watcher).complete()
     return summary(run)
 
 
@@ -80,6 +82,21 @@ def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> 
     run = Run.of(study, preset, runs)
     if (redraw or not run.finished) and not all(run.has(unit) for unit in study.units()):
         study.ready()
+
+
+def _device(engine: Engine) -> str:
+    return getattr(engine, "device", "cpu")
+
+
+def _check_device(study: Study, run: Run, engine: Engine, redraw: bool) -> None:
+    """Raises a UserError when some units were computed on another device: their bits would differ, in one result."""
+    units = study.units() if run.device not in (None, _device(engine)) else []
+    kept = sum(run.has(unit) for unit in units)
+    if kept and not (redraw and kept == len(units)):
+        raise UserError(
+            f"{run.path} has {kept} of {len(units)} units computed on {run.device}, this command computes on "
+            f"{_device(engine)}: give the same device, or another folder with --runs"
+        )
 
 
 class _Job:
@@ -100,7 +117,7 @@ class _Job:
         """Measures the units that are missing, then draws and judges."""
         _describe(self.study, self.run, self.preset)
         if self.todo:
-            machine = environment()
+            machine = environment(_device(self.engine))
             write_json(self.run.path / "env.json", machine)
             self.run.log(at=_now(), start=len(self.todo), workers=self.workers, commit=machine["commit"])
         self.status("running")

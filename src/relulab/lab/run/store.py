@@ -19,6 +19,7 @@ import numpy as np
 import xarray as xr
 
 from relulab.core.errors import UserError
+from relulab.core.files import atomic as atomic
 from relulab.lab.study import Study, Unit
 
 SCHEMA = 1
@@ -29,22 +30,6 @@ PICTURES = (".png", ".svg", ".pdf")
 
 MOVING = {"gif": "gif", "still": "still.png"}
 """The files of an animation by their endings: what moves, and its last frame for those who prefer that nothing does."""
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path``; when the block ends well it becomes ``path`` in one step.
-
-    The folder must be there: one that was removed under a run is not made again by the next write.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -162,6 +147,7 @@ class Run:
             folder.mkdir(exist_ok=True)
             for part in folder.glob(".*.part*"):
                 part.unlink()
+        self.forget()
 
     def remove(self) -> bool:
         """Takes the run away, unless a process works on it."""
@@ -196,6 +182,19 @@ class Run:
             pass
         return None
 
+    def marked(self, holder: str) -> bool:
+        """Whether the folder is there and its lock names that process, which another folder of this name would not."""
+        try:
+            return (self.path / "lock").read_text(encoding="utf-8").strip() == holder
+        except (OSError, ValueError):
+            return False
+
+    @property
+    def device(self) -> str | None:
+        """Where its units were computed; None before the first."""
+        device = self._document("env").get("device")
+        return device if isinstance(device, str) else None
+
     @property
     def state(self) -> str:
         """running (by a process that is there), finished, failed, interrupted, or stopped without a word."""
@@ -214,9 +213,25 @@ class Run:
     def unit(self, unit: Unit) -> Path:
         return self.path / "units" / f"{_file_name('unit', unit.name)}.nc"
 
+    def checkpoint(self, unit: Unit) -> Path:
+        """Where a unit under way keeps the state of its first training; those of later ones have .2, .3 … added."""
+        return self.unit(unit).with_suffix(".checkpoint")
+
     def keep(self, unit: Unit, content: bytes) -> None:
-        """Writes the result of a unit, then its checksum: without one, or with another, it counts as missing."""
+        """Writes the result of a unit, then its checksum: without one, or with another, it counts as missing.
+
+        Its checkpoints have then served.
+        """
         write_checked(self.unit(unit), content)
+        for path in self.unit(unit).parent.glob(f"{self.checkpoint(unit).name}*"):
+            path.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Removes checkpoints of units whose result is there, such as a worker that was given up may have left."""
+        for path in (self.path / "units").glob("*.checkpoint*"):
+            name = path.name.rpartition(".checkpoint")[0]
+            if intact(path.with_name(f"{name}.nc")):
+                path.unlink(missing_ok=True)
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit's result is there, as it was written; a damaged one is as good as missing."""

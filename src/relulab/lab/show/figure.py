@@ -1,5 +1,6 @@
 """Figures with one look, made without global state so that workers and libraries can draw side by side."""
 
+from collections.abc import Sequence
 from io import BytesIO
 
 import numpy as np
@@ -8,18 +9,38 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
+
+# The palette. Colors by hue, then grays from dark to light.
+RED = "#d1495b"
+ORANGE = "#e07b39"
+AMBER = "#e08e1b"
+GOLD = "#edae49"
+LEAF = "#5a9a4e"
+GREEN = "#2a9d5c"
+TEAL = "#00798c"
+BLUE = "#30638e"
+PURPLE = "#8d5a97"
+INK = "#222222"
+COAL = "#333333"
+SLATE = "#444444"
+GREY = "#555555"
+ASH = "#888888"
+SILVER = "#999999"
+CLOUD = "#bbbbbb"
+MIST = "#dddddd"
+
 STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#dddddd",
+    "grid.color": MIST,
     "grid.linewidth": 0.5,
     "legend.frameon": False,
     "svg.hashsalt": "relulab",
 }
-WIDTHS = {1: "#d1495b", 2: "#edae49", 5: "#00798c", 10: "#30638e"}
+WIDTHS = {1: RED, 2: GOLD, 5: TEAL, 10: BLUE}  # of students, in teacher widths
 
 
 def house_style():
@@ -37,6 +58,17 @@ def legend(figure: Figure, ax: Axes, columns: int = 8) -> None:
     """One legend for all panels, below them, in at most so many columns."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), columns)), frameon=False)
+
+
+def log_ticks(ax: Axes, ticks: Sequence[int]) -> None:
+    """A logarithmic x axis with labels at these places alone.
+
+    Args:
+        ax: the panel.
+        ticks: the places, written as they are.
+    """
+    ax.set(xscale="log", xticks=ticks, xticklabels=ticks)
+    ax.tick_params("x", which="minor", bottom=False, labelbottom=False)
 
 
 def drawn(figure: Figure, ending: str) -> bytes:

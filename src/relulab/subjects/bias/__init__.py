@@ -29,14 +29,3 @@ if TYPE_CHECKING:
     from relulab.subjects.bias.tools.orthants import SpanningSupports as SpanningSupports
 else:
     __getattr__, __dir__, __all__ = opened(__name__)
-
-STUDIES = ("max_margin_limit.study", "rays.two_layer_rays", "rays.residual_rays", "digit_features.study")
-THEOREMS = (
-    "two_extremal_directions",
-    "absorbing_sectors",
-    "balanced_neurons",
-    "max_margin_neurons",
-    "learnt_function",
-    "kkt_point",
-)
-INSTRUMENTS = ("separability", "max_margin", "sectors", "extremal", "early_phase", "limit")

@@ -35,24 +35,12 @@ if TYPE_CHECKING:
     from relulab.subjects.distillation.tools.nested import nested_students as nested_students
     from relulab.subjects.distillation.tools.risk_curve import angular_risks as angular_risks
     from relulab.subjects.distillation.tools.risk_curve import sample_risks as sample_risks
-    from relulab.subjects.distillation.tools.start import balanced_factors as balanced_factors
-    from relulab.subjects.distillation.tools.start import balanced_start as balanced_start
-    from relulab.subjects.distillation.tools.start import distance_bound as distance_bound
-    from relulab.subjects.distillation.tools.start import largest_start as largest_start
+    from relulab.subjects.distillation.tools.balanced_start import balanced_factors as balanced_factors
+    from relulab.subjects.distillation.tools.balanced_start import balanced_start as balanced_start
+    from relulab.subjects.distillation.tools.balanced_start import distance_bound as distance_bound
+    from relulab.subjects.distillation.tools.balanced_start import largest_start as largest_start
     from relulab.subjects.distillation.tools.transfer import from_labels as from_labels
     from relulab.subjects.distillation.tools.transfer import soft_labels as soft_labels
     from relulab.subjects.distillation.tools.transfer import transfer as transfer
 else:
     __getattr__, __dir__, __all__ = opened(__name__)
-
-STUDIES = ("angular_alignment", "optimisation_bias", "monotone_learners", "risk_against_bound.study")
-THEOREMS = (
-    "shallow_student",
-    "deep_student",
-    "strong_monotonicity",
-    "transfer_risk_bound",
-    "large_margin",
-    "polynomial_rate",
-    "approximate_students",
-)
-INSTRUMENTS = ("angles", "closed_form", "deep_limit", "risk", "monotonicity")

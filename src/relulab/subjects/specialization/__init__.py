@@ -56,29 +56,3 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.tools.teacher import teacher as teacher
 else:
     __getattr__, __dir__, __all__ = opened(__name__)
-
-STUDIES = (
-    "plane.study",
-    "fan_out_correlation",
-    "recovery",
-    "recovery_order",
-    "teacher_aware",
-    "zero_gradient",
-    "symmetry_breaking",
-    "slow_escape",
-    "misalignment",
-)
-THEOREMS = (
-    "gradient_rule",
-    "relu_independence",
-    "interpolation",
-    "student_specialization",
-    "prunable_students",
-    "polynomial_samples",
-    "teacher_aware_samples",
-    "noisy_recovery",
-    "spherical_push",
-    "norm_ratio",
-    "negative_feedback",
-)
-INSTRUMENTS = ("correlation", "mean_rank", "fan_out", "top_down", "alignment", "observers", "scatter", "history")

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-import relulab.subjects.bias.tools.signed
+import relulab.subjects.bias.tools.signed_points
 from relulab import MLP, UserError, torch_default
 from relulab.data.labelled import labelled
 from relulab.subjects.bias import separability
+from relulab.subjects.bias.tools.all_pairs import tally
 from relulab.subjects.bias.tools.features import feature_separability
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
-from relulab.subjects.bias.tools.pairs import tally
-from relulab.subjects.bias.tools.signed import signed
+from relulab.subjects.bias.tools.signed_points import signed
 
 EPS = 2.0**-52
 
@@ -62,7 +62,7 @@ def messy(seed: int, n: int = 40, d: int = 4):
 @pytest.mark.parametrize("block", [512, 16, 7])
 @pytest.mark.parametrize("seed", range(4))
 def test_all_pairs_one_by_one(seed, block, monkeypatch):
-    monkeypatch.setattr(relulab.subjects.bias.tools.signed, "BLOCK", block)
+    monkeypatch.setattr(relulab.subjects.bias.tools.signed_points, "BLOCK", block)
     X, y = messy(seed)
     broken = one_by_one(X, y)
     found = separability(X, y, pairs=7)
@@ -86,7 +86,7 @@ def test_all_pairs_one_by_one(seed, block, monkeypatch):
 @pytest.mark.parametrize("seed", range(5))
 def test_extremes_are_found_in_whichever_block_they_are(seed, separable, monkeypatch):
     """Norms of one size, so that no block can be told by its norms alone, then of many sizes."""
-    monkeypatch.setattr(relulab.subjects.bias.tools.signed, "BLOCK", 8)
+    monkeypatch.setattr(relulab.subjects.bias.tools.signed_points, "BLOCK", 8)
     rng = np.random.default_rng(seed)
     for sizes in (rng.uniform(1, 2, (160, 1)), 10 ** rng.uniform(-2, 2, (160, 1))):
         y = rng.choice([-1.0, 1.0], 160)
@@ -99,7 +99,7 @@ def test_extremes_are_found_in_whichever_block_they_are(seed, separable, monkeyp
 
 
 def test_every_point_knows_its_broken_pairs(monkeypatch):
-    monkeypatch.setattr(relulab.subjects.bias.tools.signed, "BLOCK", 16)
+    monkeypatch.setattr(relulab.subjects.bias.tools.signed_points, "BLOCK", 16)
     X, y = messy(2)
     pairs = [pair for kind in one_by_one(X, y).values() for pair in kind]
     s = signed(labelled(X, y, strict=False))
@@ -110,7 +110,7 @@ def test_every_point_knows_its_broken_pairs(monkeypatch):
 
 @pytest.mark.parametrize("wanted", [0, 1, 5, 10_000])
 def test_the_worst_pairs_are_broken_and_in_order(wanted, monkeypatch):
-    monkeypatch.setattr(relulab.subjects.bias.tools.signed, "BLOCK", 8)
+    monkeypatch.setattr(relulab.subjects.bias.tools.signed_points, "BLOCK", 8)
     X, y = messy(5)
     broken = [pair for kind in one_by_one(X, y).values() for pair in kind]
     worst = separability(X, y, pairs=wanted, subset=False).worst

@@ -20,7 +20,7 @@ from relulab.subjects.bias.theorems.balanced_neurons import balanced_neurons
 from relulab.subjects.bias.theorems.kkt_point import kkt_point, limit_point
 from relulab.subjects.bias.theorems.learnt_function import learnt_function
 from relulab.subjects.bias.theorems.max_margin_neurons import max_margin_neurons
-from relulab.subjects.bias.tools.neuron_path import last_decade, path, rate
+from relulab.subjects.bias.tools.neuron_flow import last_decade, neuron_flow, rate
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 from relulab.subjects.bias.tools.trained_network import looked_at
 
@@ -155,21 +155,23 @@ def test_a_start_far_from_zero_is_another_matter():
 
 
 def test_the_paths_of_seeds_differ_and_their_rate_is_that_of_a_power_law():
-    looks = path(spanning(), width=6, until=100, step=0.8)
-    assert looks[0].log_loss == pytest.approx(math.log(30 * math.log(2))) and looks[-1].log_loss <= -100
-    late = last_decade(looks)
-    assert late[-1] is looks[-1] and all(look.log_loss <= -10 for look in late)
-    assert rate(late, [7 * (-look.log_loss) ** -0.5 for look in late]) == pytest.approx(-0.5)
-    assert math.isnan(rate(late[:2], [1.0, 2.0]))
+    path = neuron_flow(spanning(), width=6, until=100, step=0.8)
+    log_loss = path["log_loss"]
+    assert log_loss[0].item() == pytest.approx(math.log(30 * math.log(2))) and log_loss[-1] <= -100 and path.reached
+    assert path.times[0] == 0 and (path.times.diff() > 0).all()
+    late = last_decade(path)
+    assert torch.equal(late.end, path.end) and (late["log_loss"] <= -10).all() and 3 < len(late) < len(path)
+    assert rate(late, [7 * m**-0.5 for m in (-late["log_loss"]).tolist()]) == pytest.approx(-0.5)
+    assert math.isnan(rate(late.only(torch.tensor([0, 1])), [1.0, 2.0]))
 
 
 def test_steps_that_run_out_are_said(monkeypatch):
-    import relulab.subjects.bias.tools.neuron_path as module
+    import relulab.subjects.bias.tools.neuron_flow as module
 
     true = module.gradient_flow
     monkeypatch.setattr(module, "gradient_flow", lambda *a, **k: true(*a, **k, steps=5))
     with pytest.raises(UserError, match="after 5 steps the loss is e"):
-        path(spanning(), width=6)
+        neuron_flow(spanning(), width=6)
 
 
 def test_extremal_sectors_absorb_from_many_seeds():
@@ -182,10 +184,10 @@ def test_a_neuron_that_left_would_be_seen(monkeypatch):
     import relulab.subjects.bias.theorems.absorbing_sectors as module
 
     def there_and_back(*arguments, **options):
-        looks = path(*arguments, **options)
-        return [*looks, looks[0]]
+        path = neuron_flow(*arguments, **options)
+        return path.only(torch.tensor([*range(len(path)), 0]))
 
-    monkeypatch.setattr(module, "path", there_and_back)
+    monkeypatch.setattr(module, "neuron_flow", there_and_back)
     finding = absorbing_sectors(OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20), width=20, until=5.0)
     assert finding.verdict is Verdict.REFUTED
     assert finding.conclusion[1].measured > 0 and finding.conclusion[2].measured > 0

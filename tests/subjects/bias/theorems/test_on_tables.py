@@ -73,7 +73,7 @@ def test_show_says_how(here):
     _, out, _ = here("show", "IB.T1", "--json")
     words = json.loads(out)["on files"]
     assert (
-        words.startswith("relulab check IB.T1 --data DATA [--network NETWORK] [--start START]")
+        words.startswith("relulab check IB.T1 --data DATA [--label LABEL] [--network NETWORK] [--start START]")
         and "--set width=100" in words
     )
     assert "--network" in words and "linear" not in words  # a false variant is no setting

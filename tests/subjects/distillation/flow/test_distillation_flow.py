@@ -9,8 +9,8 @@ from relulab.subjects.distillation.flow.distillation_flow import distillation_fl
 from relulab.subjects.distillation.flow.radau import RELATIVE
 from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.instruments.deep_limit import deep_limit
-from relulab.subjects.distillation.tools.loss import loss
-from relulab.subjects.distillation.tools.start import balanced_start, imbalance, product
+from relulab.subjects.distillation.tools.balanced_start import balanced_start, imbalance, product
+from relulab.subjects.distillation.tools.distillation_loss import loss
 
 
 def case(n, d, seed=0):
@@ -22,6 +22,11 @@ def begun(X, w_star, depth, norm, widths=3):
     return balanced_start(X, w_star, np.random.default_rng(100 + depth), depth=depth, norm=norm, widths=widths)
 
 
+def factors_at_end(path):
+    """W_1, …, W_L of the last look."""
+    return [matrices[-1] for name, matrices in path.states.items() if name.startswith("W_")]
+
+
 @pytest.mark.parametrize(("n", "depth"), [(3, 1), (6, 1), (9, 1), (3, 2), (9, 3), (6, 5)])
 def test_the_end_is_the_exact_limit(n, depth):
     X, w_star = case(n, 6, seed=depth)
@@ -29,9 +34,9 @@ def test_the_end_is_the_exact_limit(n, depth):
     path = distillation_flow(X, w_star, start, looks=30)
     limit = distilled(X, w_star).w if depth == 1 else deep_limit(X, w_star, product(start), depth).w
     assert path.reached and float((path.end - limit).norm()) < 1e-6
-    assert path.t[0] == 0 and len(path.t) == 30 and (path.t.diff() > 0).all()
-    assert path.loss.diff().max() < 1e-10 * path.loss[0] and path.loss[-1] < 1e-12 * path.loss[0]
-    torch.testing.assert_close(path.loss[:-3], loss(X, w_star, path.w)[:-3], rtol=1e-6, atol=1e-13)
+    assert path.times[0] == 0 and len(path) == 30 and (path.times.diff() > 0).all()
+    assert path["loss"].diff().max() < 1e-10 * path["loss"][0] and path["loss"][-1] < 1e-12 * path["loss"][0]
+    torch.testing.assert_close(path["loss"][:-3], loss(X, w_star, path["w"])[:-3], rtol=1e-6, atol=1e-13)
 
 
 def runge_kutta(f, y, h, steps):
@@ -67,9 +72,9 @@ def test_product_and_factors_against_explicit_steps(depth):
     by_product = distillation_flow(X, w_star, start, until=T)
     by_factors = distillation_flow(X, w_star, start, until=T, by="factors")
     for path in (by_product, by_factors):
-        assert path.t[-1].item() == pytest.approx(T) and not path.reached and "time 12 is over" in path.says
+        assert path.times[-1].item() == pytest.approx(T) and not path.reached and "time 12 is over" in path.says
         torch.testing.assert_close(path.end, product(end), rtol=0, atol=1e-6)
-    for a, b in zip(by_factors.weights, end, strict=True):
+    for a, b in zip(factors_at_end(by_factors), end, strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
     assert float((product(end) - product(start)).norm()) > 0.1  # it has moved
 
@@ -77,8 +82,8 @@ def test_product_and_factors_against_explicit_steps(depth):
 def test_orthogonal_part_follows_d32_all_the_way():
     X, w_star = case(2, 5)
     path = distillation_flow(X, w_star, begun(X, w_star, 4, 1e-8))
-    size = path.w.square().sum(1)
-    gaps = (path.q / path.q[0]).log() - 3 / 4 * (size / size[0]).log()
+    size = path["w"].square().sum(1)
+    gaps = (path["q"] / path["q"][0]).log() - 3 / 4 * (size / size[0]).log()
     assert 0 < gaps.abs().max() < 1e3 * RELATIVE
 
 
@@ -91,10 +96,12 @@ def test_unbalanced_factors_have_a_flow_of_their_own():
     path = distillation_flow(X, w_star, W, by="factors")
     assert path.reached and float((X @ (path.end - w_star)).norm()) < 1e-6
     # W_2ᵀW_2 − W_1W_1ᵀ never changes, so the balanced limit is another one
-    was, now = (b.T @ b - a @ a.T for a, b in (W, path.weights))
+    was, now = (b.T @ b - a @ a.T for a, b in (W, factors_at_end(path)))
     torch.testing.assert_close(now, was, rtol=0, atol=1e-7)
     assert float((path.end - deep_limit(X, w_star, product(W), 2).w).norm()) > 1e-3
-    assert imbalance(list(path.weights)) > 1e-3
+    assert imbalance(factors_at_end(path)) > 1e-3
+    for w, *matrices in zip(path["w"], path["W_1"], path["W_2"], strict=True):
+        torch.testing.assert_close(product(matrices), w, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -111,7 +118,7 @@ def test_points_of_low_rank_and_bad_condition(depth):
 def test_a_start_on_the_wrong_side_goes_by_zero_and_arrives():
     X, w_star = case(8, 3)
     path = distillation_flow(X, w_star, -0.5 * w_star, depth=2)
-    lengths = path.w.norm(dim=1)
+    lengths = path["w"].norm(dim=1)
     assert path.reached and float((path.end - w_star).norm()) < 1e-6 and lengths.min() < 0.5 * lengths[0]
 
 
@@ -123,14 +130,14 @@ def test_one_dimension_has_no_way_round_zero():
 def test_a_start_at_the_end_stays():
     X, w_star = case(5, 3)
     path = distillation_flow(X, w_star, w_star, depth=3)
-    assert path.reached and len(path.t) == 1 and path.distance < 1e-15 and path.q[0] == 0
+    assert path.reached and len(path) == 1 and path.distance < 1e-15 and path["q"][0] == 0
     torch.testing.assert_close(path.end, w_star)
 
 
 def test_a_start_in_the_span_stays_in_it():
     X, w_star = case(3, 6)
     path = distillation_flow(X, w_star, 1e-3 * X[0] * (X[0] @ w_star).sign(), depth=3)
-    assert path.reached and not path.q.any() and float((path.end - distilled(X, w_star).w).norm()) < 1e-6
+    assert path.reached and not path["q"].any() and float((path.end - distilled(X, w_star).w).norm()) < 1e-6
 
 
 def test_too_few_steps_are_said():

@@ -7,12 +7,12 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from relulab import (
+from relulab import UserError
+from relulab.subjects.distillation import (
     Angular,
     EstimatedAngles,
     PolynomialAngles,
     SphereAngles,
-    UserError,
     angle,
     angular_risk,
     angular_risks,
@@ -21,7 +21,7 @@ from relulab import (
     signed_angle,
     spherical_risk,
     transfer_risk,
-)  # fmt: skip
+)
 from relulab.subjects.distillation.tools.learners import less_biased
 
 

@@ -88,7 +88,7 @@ def test_theorems_on_points_and_a_teacher(files, here):
     code, out, _ = here("check", "T5.C1", "--data", "X.npy", "--teacher", "w.npy", "--json")
     assert code == 1 and json.loads(out)["verdict"] in ("INCONCLUSIVE", "NOT_APPLICABLE")
     for words, sentence in (
-        (("--data", "X.npy"), "needs all of --data and --teacher, or --data and --label"),
+        (("--data", "X.npy"), "neither --teacher nor --label"),
         (("--data", "soft.csv", "--label", "p", "--teacher", "w.npy"), "both --teacher and --label"),
         (("--data", "X.npy", "--teacher", "w.npy", "--student", "w.npy"), "not --student"),
         (("--data", "X.npy", "--teacher", "w.npy", "--slope", "0.1"), "not --slope"),
@@ -218,11 +218,12 @@ def test_other_mistakes_are_sentences(files, here):
         one_line(here(*words, f"--n={n}"), "whole numbers from 1 were expected")
     one_line(here(*words, "--n", "59,70"), "so at most 58")
     for risk in ("0", "-0.1", "1.01", "nan", "inf"):
-        one_line(here(*words, f"--risk={risk}"), "a number above 0, at most 1, was expected")
-    for confidence in ("0", "0.4", "1", "nan", "-1"):
+        one_line(here(*words, f"--risk={risk}"), f"--risk {risk}: it should be")
+    for confidence in ("0", "0.4", "1", "-1"):
         one_line(here(*words, f"--confidence={confidence}"), "from 0.5 to less than 1")
+    one_line(here(*words, "--confidence=nan"), "it should be a finite number")
     for sets in ("1", "0", "-5", "1000001"):
-        one_line(here(*words, f"--sets={sets}"), "from 2")
+        one_line(here(*words, f"--sets={sets}"), f"--sets {sets}: it should be")
     one_line(here(*words, "--seed=-1"), "seeds are whole numbers")
     one_line(here(*words, "--out", "x.csv"), "x.csv: written is .npz")
     one_line(here(*words, "--figure", "nowhere/x.png"), "no folder nowhere")

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from relulab import (
+from relulab import UserError
+from relulab.subjects.distillation import (
     EstimatedAngles,
-    UserError,
     from_labels,
     nested_students,
     sample_risks,

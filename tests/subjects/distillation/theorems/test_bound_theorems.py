@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from relulab import (
+from relulab import UserError, Verdict
+from relulab.subjects.distillation import (
     Angular,
     PolynomialAngles,
-    UserError,
-    Verdict,
     approximate_students,
     large_margin,
     polynomial_rate,

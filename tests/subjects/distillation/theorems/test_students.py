@@ -7,7 +7,7 @@ from relulab.core.errors import UserError
 from relulab.lab.theorem import Verdict
 from relulab.subjects.distillation.theorems.deep_student import deep_student
 from relulab.subjects.distillation.theorems.shallow_student import shallow_student
-from relulab.subjects.distillation.tools.start import balanced_start
+from relulab.subjects.distillation.tools.balanced_start import balanced_start
 
 
 def case(n, d, seed=0):

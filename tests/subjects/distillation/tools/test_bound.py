@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relulab import (
+from relulab import UserError
+from relulab.subjects.distillation import (
     Angular,
     EstimatedAngles,
     PolynomialAngles,
-    UserError,
     angular_risks,
     margin_bound,
     polynomial_bound,
     samples_needed,
     transfer_bound,
-)  # fmt: skip
+)
 from relulab.subjects.distillation.tools.bound import delta
 
 RIGHT = math.pi / 2

@@ -7,8 +7,8 @@ import torch
 from relulab.core.errors import UserError
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
 from relulab.subjects.distillation.instruments.closed_form import distilled
+from relulab.subjects.distillation.tools.balanced_start import balanced_start, product
 from relulab.subjects.distillation.tools.descent import distillation_descent, largest_step
-from relulab.subjects.distillation.tools.start import balanced_start, product
 
 
 def case(n, d, seed=0):
@@ -26,9 +26,9 @@ def test_first_steps_by_autograd():
         entropy = torch.nn.functional.binary_cross_entropy_with_logits(u, torch.sigmoid(X @ w_star))
         grads = torch.autograd.grad(entropy, W)
         W = [(a - 0.05 * g).detach().requires_grad_() for a, g in zip(W, grads, strict=True)]
-    for a, b in zip(path.weights, W, strict=True):
+    for a, b in zip((path[f"W_{l}"][-1] for l in (1, 2, 3)), W, strict=True):
         torch.testing.assert_close(a, b.detach(), rtol=1e-12, atol=1e-14)
-    assert path.t[-1].item() == pytest.approx(0.35) and not path.reached and path.steps == 7
+    assert path.times[-1].item() == pytest.approx(0.35) and not path.reached and path.steps == 7
 
 
 @pytest.mark.parametrize("n", [3, 8])
@@ -36,7 +36,7 @@ def test_one_layer_ends_at_the_projection(n):
     X, w_star = case(n, 5, seed=3)
     path = distillation_descent(X, w_star, steps=5000)
     assert path.reached and float((path.end - distilled(X, w_star).w).norm()) < 1e-5
-    assert (path.loss.diff() <= 0).all() and path.q.max() < 1e-25
+    assert (path["loss"].diff() <= 0).all() and path["q"].max() < 1e-25
 
 
 def test_small_steps_are_the_flow():
@@ -53,7 +53,7 @@ def test_the_default_step_descends_and_a_long_one_is_refused(depth):
     X, w_star = case(12, 4)
     start = balanced_start(X, w_star, np.random.default_rng(9), depth=depth, norm=0.1)
     path = distillation_descent(X, w_star, start, steps=800)
-    assert (path.loss.diff() <= 0).all() and path.loss[-1] < 1e-2 * path.loss[0]
+    assert (path["loss"].diff() <= 0).all() and path["loss"][-1] < 1e-2 * path["loss"][0]
     step = largest_step(X, w_star, start)
     with pytest.raises(UserError, match="does not settle"):
         distillation_descent(X, w_star, start, step=1000 * step, steps=500)

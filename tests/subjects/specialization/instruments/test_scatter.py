@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import relulab as rl
+from relulab.subjects.specialization import Nodes
 
 
 def draw(N: int, d: int, seed: int = 0) -> torch.Tensor:
@@ -61,7 +62,7 @@ def test_mu_by_loops():
 
 def test_tau_by_loops():
     x, scale, widest = draw(50, 3, 4), 0.2, 1.0
-    nodes = rl.specialization.Nodes(draw(4, 3, 5), draw(4, 1, 6)[:, 0] / 4)
+    nodes = Nodes(draw(4, 3, 5), draw(4, 1, 6)[:, 0] / 4)
     u, c = rl.specialization.regular(nodes)
     slow = []
     for j in range(4):
@@ -77,8 +78,8 @@ def test_tau_by_loops():
     (lambda x: rl.specialization.eta(x[:3], 0.1), r"at least d \+ 1"),
     (lambda x: rl.specialization.eta(x, 0.0), "above 0"),
     (lambda x: rl.specialization.mu(x * torch.nan), "finite|NaN"),
-    (lambda x: rl.specialization.tau(rl.specialization.Nodes(torch.ones(1, 2).double(), torch.zeros(1).double()), x, 0.1, 1), "2 inputs"),
-    (lambda x: rl.specialization.tau(rl.specialization.Nodes(torch.ones(1, 3).double(), torch.zeros(1).double()), x, 2, 1), "scale ≤ widest"),
+    (lambda x: rl.specialization.tau(Nodes(torch.ones(1, 2).double(), torch.zeros(1).double()), x, 0.1, 1), "2 inputs"),
+    (lambda x: rl.specialization.tau(Nodes(x[:1], x[:1, 0]), x, 2, 1), "scale ≤ widest"),
 ])  # fmt: skip
 def test_mistakes_are_said(call, sentence):
     with pytest.raises(rl.UserError, match=sentence):
@@ -89,5 +90,5 @@ def test_few_points_many_directions_and_nodes_without_weights():
     assert rl.specialization.eta(draw(4, 3), 0.1) == (0.0, 0.0)
     low, high = rl.specialization.eta(draw(100, 3), 1e-4)  # no net is fine enough: the trivial bound
     assert low <= high == pytest.approx((100 - 4) / (100 * 1e-4))
-    dead = rl.specialization.Nodes(torch.zeros(1, 3).double(), torch.ones(1).double())
+    dead = Nodes(torch.zeros(1, 3).double(), torch.ones(1).double())
     assert float(rl.specialization.tau(dead, draw(20, 3), 0.1, 1.0)) == 0

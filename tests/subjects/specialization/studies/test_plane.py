@@ -11,7 +11,8 @@ from relulab import MLP, sgd
 from relulab.nets.initial import torch_default
 from relulab.subjects.specialization import Nodes, alignment
 from relulab.subjects.specialization.studies.plane.drawing import WINDOW, boundary
-from relulab.subjects.specialization.studies.plane.study import MOMENTS, STUDY, hidden, share
+from relulab.subjects.specialization.studies.plane.measures import hidden, share
+from relulab.subjects.specialization.studies.plane.study import MOMENTS, STUDY
 
 SEEDS = 8
 

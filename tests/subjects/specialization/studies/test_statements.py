@@ -6,7 +6,7 @@ import torch
 import xarray as xr
 
 from relulab import find_study, torch_default
-from relulab.subjects.specialization.studies.fan_out_correlation import _lost, _some
+from relulab.subjects.specialization.studies.fan_out_correlation.measures import lost_share, some_of
 
 SEEDS, NOISE = 6, 1e-3
 
@@ -135,12 +135,12 @@ def fan_out_result(study, sign: int) -> xr.Dataset:
 
 def test_nodes_kept_by_chance_are_fitted_anew():
     net, x = torch_default((4, 6, 3), seeds=[0]), torch.randn(80, 4, dtype=torch.float64)
-    assert _lost(net, _some(net, x, torch.arange(6)), x) < 1e-20
+    assert lost_share(net, some_of(net, x, torch.arange(6)), x) < 1e-20
     some, y = net.double().layers(x)[0][0].detach()[:, [1, 4]].numpy(), net(x)[0].detach().numpy()
     features = np.column_stack([some, np.ones(80)])
     left = y - features @ np.linalg.pinv(features) @ y
     share = (left**2).sum() / ((y - y.mean(0)) ** 2).sum()
-    assert _lost(net, _some(net, x, torch.tensor([1, 4])), x) == pytest.approx(share)
+    assert lost_share(net, some_of(net, x, torch.tensor([1, 4])), x) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("sign, verdict", [(1, "HOLDS"), (-1, "REFUTED")])

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from relulab import UserError, Verdict
-from relulab.subjects.specialization.studies.symmetry_breaking import STUDY, slopes
+from relulab.subjects.specialization.studies.symmetry_breaking.study import STUDY
 
 IDS = ("constant", "align", "small-start", "break", "rate", "for-ever")
 
@@ -97,15 +97,6 @@ def test_starts_are_on_the_side_of_the_teacher():
         size = np.linalg.norm(W, axis=1)
         assert (W @ w_star > 0).all() and np.linalg.norm(w_star) == pytest.approx(1)
         assert (abs(size - 1) < 0.5).all() and (abs(a - 1) < 0.5).all()
-
-
-def test_slopes_are_those_of_least_squares():
-    rng = np.random.default_rng(0)
-    x, y = np.array([1.0, 2.0, 4.0]), rng.standard_normal((5, 3))
-    y[3, 1] = np.nan
-    found = slopes(xr.DataArray(x, dims="x"), xr.DataArray(y, dims=("seed", "x")))
-    whole = [0, 1, 2, 4]
-    assert found[whole] == pytest.approx([np.polyfit(x, y[i], 1)[0] for i in whole]) and np.isnan(found[3])
 
 
 @pytest.mark.parametrize("given, sentence", [

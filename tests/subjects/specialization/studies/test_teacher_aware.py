@@ -6,7 +6,7 @@ import torch
 import xarray as xr
 
 from relulab import UserError, Verdict
-from relulab.subjects.specialization.studies.teacher_aware import STUDY
+from relulab.subjects.specialization.studies.teacher_aware.study import STUDY
 
 SEEDS = 6
 

@@ -6,7 +6,7 @@ import torch
 import xarray as xr
 
 from relulab import Verdict, torch_default
-from relulab.subjects.specialization.studies.zero_gradient import STUDY, _spare
+from relulab.subjects.specialization.studies.zero_gradient.study import STUDY, share_of
 
 
 def made_up(study, power: float, gradient: float = 1e-12, lost: float = 1e-4) -> xr.Dataset:
@@ -83,7 +83,7 @@ def test_what_some_nodes_add_by_loops():
         for k in (0, 2):
             added[i] += (point @ net.W[0].data[0, :, k] + net.b[0].data[0, 0, k]).clamp(min=0) * net.W[1].data[0, k]
     share = (added - added.mean(0)).square().sum() / (y - y.mean(0)).square().sum()
-    assert _spare(net, gone, x) == pytest.approx(float(share))
+    assert share_of(net, gone, x) == pytest.approx(float(share))
 
 
 def test_a_unit_reaches_zero_gradient_and_draws():

@@ -12,7 +12,8 @@ from relulab import Verdict
 from relulab.subjects.specialization import Box
 from relulab.subjects.specialization.theorems.interpolation import sizes
 from relulab.subjects.specialization.theorems.noisy_recovery import _ball, promised
-from relulab.subjects.specialization.theorems.polynomial_samples import _thinnest, pair
+from relulab.subjects.specialization.tools.band_constants import thinnest
+from relulab.subjects.specialization.tools.shifted_students import shifted_students
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -44,7 +45,7 @@ def test_interpolation_says_what_does_not_fit():
 
 
 def jittered(shift: float, noise: float, seed: int, n: int):
-    teacher, student, x = pair(shift, n)
+    teacher, student, x = shifted_students(shift, n)
     for p in student.parameters():
         p.data += noise * draw(*p.shape, seed=seed)
     return teacher, student, x
@@ -73,7 +74,7 @@ def test_flipped_students_count_as_aligned():
 
 def test_the_thinnest_band_by_trying_many_directions():
     flat, most = draw(60, 2, seed=3), 9
-    t = _thinnest(flat, most)
+    t = thinnest(flat, most)
     assert t > 0
     for i in range(500):
         u = draw(2, seed=100 + i)
@@ -99,7 +100,7 @@ def test_the_ball_by_trying_many_points():
 
 
 def test_bounds_shrink_with_the_gradient():
-    teacher, student, _ = pair(1e-3, 1)
+    teacher, student, _ = shifted_students(1e-3, 1)
     found = rl.specialization.creases(teacher, student, Box.around(2))
     bounds = [promised(found, 0, epsilon) for epsilon in (1e-3, 1e-4, 1e-5)]
     assert bounds[0].sine > 9 * bounds[1].sine > 81 * bounds[2].sine > 0
@@ -115,7 +116,7 @@ def test_bounds_shrink_with_the_gradient():
 ])  # fmt: skip
 def test_mistakes_are_said(call, sentence):
     with pytest.raises(rl.UserError, match=sentence):
-        call(*pair(0.1, 100))
+        call(*shifted_students(0.1, 100))
 
 
 def test_beyond_three_dimensions_the_counts_are_open():
@@ -156,7 +157,7 @@ def test_a_student_that_hardly_sees_a_boundary_says_nothing_of_it(scale):
 
 
 def test_a_student_without_fan_out_observes_nothing():
-    teacher, student, x = pair(0.1, 2000)
+    teacher, student, x = shifted_students(0.1, 2000)
     student.W[1].data.zero_()
     finding = rl.specialization.polynomial_samples(teacher, student, x, 0.5)
     assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[0].holds is False

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import relulab as rl
 from relulab import Verdict
-from relulab.subjects.specialization import Box
+from relulab.subjects.specialization import Box, Nodes
 from relulab.subjects.specialization.theorems.student_specialization import exact_pair
 
 
@@ -118,7 +118,7 @@ def test_finite_sets_are_not_applicable_and_other_dimensions_are_refused():
 @given(K=st.integers(1, 12), d=st.integers(1, 6), seed=st.integers(0, 10**6))
 def test_nodes_of_distinct_hyperplanes_are_independent(K, d, seed):
     generator = torch.Generator().manual_seed(seed)
-    nodes = rl.specialization.Nodes(torch.randn(K, d, generator=generator), torch.randn(K, generator=generator) / 4)
+    nodes = Nodes(torch.randn(K, d, generator=generator), torch.randn(K, generator=generator) / 4)
     verdict = rl.specialization.relu_independence(nodes, Box.around(d, 2.0), seed=seed).verdict
     assert verdict is not Verdict.REFUTED
     # very close hyperplanes may be too close to tell, boundaries may miss the box
@@ -128,16 +128,14 @@ def test_nodes_of_distinct_hyperplanes_are_independent(K, d, seed):
 def test_nodes_whose_boundary_is_outside_may_depend_on_each_other():
     """σ(z + 9) is linear on the box: it is no counterexample, since the lemma does not speak of it."""
     z = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    nodes = rl.specialization.Nodes(z, torch.tensor([0.0, 0.0, 9.0]))
+    nodes = Nodes(z, torch.tensor([0.0, 0.0, 9.0]))
     finding = rl.specialization.relu_independence(nodes, Box.around(2))
     assert finding.verdict is Verdict.HOLDS and finding.conditions[2].measured == 2
 
 
 def test_a_sample_too_large_is_refused():
     with pytest.raises(rl.UserError, match="fewer nodes"):
-        rl.specialization.relu_independence(
-            rl.specialization.Nodes(torch.randn(2000, 100), torch.zeros(2000)), Box.around(100)
-        )
+        rl.specialization.relu_independence(Nodes(torch.randn(2000, 100), torch.zeros(2000)), Box.around(100))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -218,9 +216,9 @@ def test_networks_of_zeros_are_not_applicable():
 
 
 @pytest.mark.parametrize("nodes", [
-    rl.specialization.Nodes(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([-0.9999, 1.0])),  # one without weights
-    rl.specialization.Nodes(torch.tensor([[1.0, 0.0], [1.0, 4e-12]]).double(), torch.zeros(2).double()),  # nearly one
-    rl.specialization.Nodes(torch.tensor([[1.0, 1.0]]).double(), torch.tensor([2 - 1e-13]).double()),  # cuts off next to nothing
+    Nodes(torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([-0.9999, 1.0])),  # one without weights
+    Nodes(torch.tensor([[1.0, 0.0], [1.0, 4e-12]]).double(), torch.zeros(2).double()),  # nearly one
+    Nodes(torch.tensor([[1.0, 1.0]]).double(), torch.tensor([2 - 1e-13]).double()),  # cuts off next to nothing
 ])  # fmt: skip
 def test_what_cannot_be_told_is_not_refuted(nodes):
     verdict = rl.specialization.relu_independence(nodes, Box.around(nodes.w.shape[1])).verdict
@@ -228,7 +226,7 @@ def test_what_cannot_be_told_is_not_refuted(nodes):
 
 
 def test_independence_does_not_depend_on_the_size_of_the_box():
-    nodes = rl.specialization.Nodes(torch.eye(3).double(), torch.tensor([0.1, 0.2, 0.3]).double())
+    nodes = Nodes(torch.eye(3).double(), torch.tensor([0.1, 0.2, 0.3]).double())
     for size in (1.0, 1e6, 1e100):
-        scaled = rl.specialization.Nodes(nodes.w, nodes.b * size)
+        scaled = Nodes(nodes.w, nodes.b * size)
         assert rl.specialization.relu_independence(scaled, Box.around(3, size)).verdict is Verdict.HOLDS

@@ -19,6 +19,7 @@ from relulab.core.errors import RunStopped, UserError
 from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.script import interrupts_held, left_alone
+from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
 from relulab.lab.run.environment import cores, environment
 from relulab.lab.run.store import Run
 from relulab.lab.study import Study, Unit
@@ -33,12 +34,15 @@ class Dask:
     """The cluster behind ``scheduler``, an address such as tcp://10.0.0.1:8786, or a local one when none is given.
 
     ``workers`` is the size of the local one. ``patience`` as in the local engine: a worker process that does no step
-    for so many seconds is restarted.
+    for so many seconds is restarted. ``device`` and ``checkpoints`` too; a worker that does not see the run's folder,
+    for want of a common file system, makes no checkpoints.
     """
 
     scheduler: str | None = None
     workers: int | None = None
     patience: float = PATIENCE
+    device: str = "cpu"
+    checkpoints: float | None = SECONDS
 
     def crew(self, units: int) -> int:
         if self.scheduler is None:
@@ -54,7 +58,7 @@ class Dask:
                 say(f"{address} has no workers yet: waiting for them (dask worker {address} --nthreads 1 starts one)")
                 client.wait_for_workers(1)
             _same_software(client)
-            _Calls(client, study, run, self.patience).work(units, on_unit, on_steps)
+            _Calls(client, study, run, self).work(units, on_unit, on_steps)
 
 
 @dataclass
@@ -64,7 +68,7 @@ class _Calls:
     client: Any
     study: Study
     run: Run
-    patience: float
+    engine: Dask
     heard: SimpleQueue = field(default_factory=SimpleQueue)
     told: Counter = field(default_factory=Counter)
     silent: dict[str, float] = field(default_factory=dict)  # of units that a worker has begun
@@ -76,9 +80,11 @@ class _Calls:
         self.client.subscribe_topic(topic, lambda event: self.heard.put(event[1]))
         out = {unit.name: unit for unit in sorted(units, key=lambda unit: -unit.flops)}
         futures = {}
+        options = (self.engine.device, self.engine.checkpoints, Run(self.run.path.absolute()), self.run.holder or "")
         for name, unit in out.items():
             # Pure would let a scheduler answer from an earlier run: then a damaged result would come back as it was.
-            future = self.client.submit(_measure, self.study, unit, topic, key=f"{topic}-{name}", pure=False)
+            key = f"{topic}-{name}"
+            future = self.client.submit(_measure, self.study, unit, topic, *options, key=key, pure=False)
             future.add_done_callback(lambda future, name=name: self.heard.put(name))
             futures[name] = future
         main = threading.current_thread() is threading.main_thread()
@@ -119,7 +125,7 @@ class _Calls:
             raise RunStopped("the dask scheduler is gone, or it dropped the run")
         while True:
             try:
-                content, seconds = future.result(timeout=self.patience)
+                content, seconds = future.result(timeout=self.engine.patience)
                 break
             except TimeoutError:  # the worker hangs with the result in its memory; another will measure it anew
                 self.hung(unit.name, self.client.who_has([future])[future.key])
@@ -138,29 +144,34 @@ class _Calls:
         word, for as long as it takes a worker to load, those that hold units hang before their first step.
         """
         self.quiet += elapsed
-        if self.quiet > max(self.patience, LOADING):
+        if self.quiet > max(self.engine.patience, LOADING):
             self.quiet = 0.0
             held = {key: address for address, keys in self.client.processing().items() for key in keys}
             for name in [name for name, future in futures.items() if future.key in held][:1]:
                 self.hung(name, sorted(set(held.values())))
         for name in list(self.silent):
             self.silent[name] += elapsed
-            if self.silent[name] > self.patience:
+            if self.silent[name] > self.engine.patience:
                 del self.silent[name]
                 key = futures[name].key
                 self.hung(name, [address for address, keys in self.client.processing().items() if key in keys])
 
     def hung(self, name: str, workers: Sequence[str]) -> None:
         self.hangs[name] += 1
-        self.run.log(unit=name, lost=f"no step for {self.patience:g} s", time=self.hangs[name])
+        self.run.log(unit=name, lost=f"no step for {self.engine.patience:g} s", time=self.hangs[name])
         if self.hangs[name] == TRIES:
-            raise RunStopped(f"{name} did no step for {self.patience:g} s, {TRIES} times: see --patience")
+            raise RunStopped(f"{name} did no step for {self.engine.patience:g} s, {TRIES} times: see --patience")
         # The scheduler gives what they had to others; whether they come back in time is no matter.
         self.client.restart_workers(list(workers), timeout=60, raise_for_error=False)
 
 
-def _measure(study: Study, unit: Unit, topic: str) -> tuple[bytes, float]:
-    """On a worker: the unit, with a word about its steps now and then."""
+def _measure(
+    study: Study, unit: Unit, topic: str, device: str, checkpoints: float | None, run: Run, holder: str
+) -> tuple[bytes, float]:
+    """On a worker: the unit, with a word about its steps now and then.
+
+    The folder of the run, if the worker sees one of that name, is the one that was meant if the same process holds it.
+    """
     import dask
     from distributed import get_worker
 
@@ -169,7 +180,7 @@ def _measure(study: Study, unit: Unit, topic: str) -> tuple[bytes, float]:
     def say() -> None:
         worker.log_event(topic, {"unit": unit.name, "steps": done})
 
-    def tick(steps: int) -> None:
+    def count(steps: int) -> None:
         nonlocal done, spoke
         done += steps
         if time.monotonic() - spoke > BEAT:
@@ -177,6 +188,8 @@ def _measure(study: Study, unit: Unit, topic: str) -> tuple[bytes, float]:
             spoke = time.monotonic()
 
     say()
+    seen = run if holder and run.marked(holder) else None
+    tick = unit_tick(count, study, unit, seen, seconds=checkpoints, device=device)
     # xarray would ask the cluster for a lock before it encodes; nobody else writes to this memory.
     with dask.config.set(scheduler="synchronous"):
         answer = measured(study, unit, tick)

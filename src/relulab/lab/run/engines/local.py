@@ -14,16 +14,19 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from relulab.core.errors import RunStopped, UserError
 from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.script import interrupts_held, left_alone
+from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
 from relulab.lab.run.environment import cores
 from relulab.lab.run.store import Run
-from relulab.lab.study import Study, Unit
+from relulab.lab.study import Study, Tick, Unit
 
 BEAT = 0.25  # seconds between looks at the workers
 
@@ -33,11 +36,14 @@ class Local:
     """Processes of this machine, one a core unless ``workers`` says how many.
 
     ``patience`` is how many seconds a worker may do no step before it counts as hung. One worker that was asked for
-    by number is this very process, without supervision, as a debugger wants it.
+    by number is this very process, without supervision, as a debugger wants it. Trainings compute on ``device``, and
+    leave a checkpoint every ``checkpoints`` seconds, from which a unit goes on if its worker is lost; None for none.
     """
 
     workers: int | None = None
     patience: float = PATIENCE
+    device: str = "cpu"
+    checkpoints: float | None = SECONDS
 
     def crew(self, units: int) -> int:
         return min(self.workers or cores(), units)
@@ -45,11 +51,14 @@ class Local:
     def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         if self.workers == 1:
             for unit in units:
-                content, seconds = measured(study, unit, lambda steps, unit=unit: on_steps(unit, steps))
+                tick = unit_tick(
+                    partial(on_steps, unit), study, unit, run, seconds=self.checkpoints, device=self.device
+                )
+                content, seconds = measured(study, unit, tick)
                 run.keep(unit, content)
                 on_unit(unit, seconds)
         elif units:
-            _Crew(study, run, self.crew(len(units)), self.patience).work(units, on_unit, on_steps)
+            _Crew(study, run, self, self.crew(len(units))).work(units, on_unit, on_steps)
 
 
 @dataclass
@@ -58,7 +67,7 @@ class _Worker:
 
     process: BaseProcess
     pipe: Connection
-    counter: object
+    counter: Any
     unit: Unit | None = None
     told: int = 0
     silent: float = 0.0
@@ -87,8 +96,8 @@ class _Worker:
 class _Crew:
     study: Study
     run: Run
+    engine: Local
     size: int
-    patience: float
     deaths: Counter = field(default_factory=Counter)
     context: multiprocessing.context.SpawnContext = field(default_factory=lambda: multiprocessing.get_context("spawn"))
 
@@ -110,7 +119,7 @@ class _Crew:
                         continue
                     on_steps(worker.unit, worker.progress(now - looked))
                     lost = worker.pipe in spoke and not _finished(worker, on_unit)
-                    if lost or (worker.unit and worker.silent > self.patience):
+                    if lost or (worker.unit and worker.silent > self.engine.patience):
                         on_steps(worker.unit, -worker.told)
                         queue.appendleft(self.lost(worker, hung=not lost))
                         crew[i] = self.hire()
@@ -123,7 +132,7 @@ class _Crew:
         ours, theirs = self.context.Pipe()
         counter = self.context.Value("q", 0)
         process = self.context.Process(
-            target=_work, args=(os.getpid(), theirs, counter, self.study, self.run), daemon=True
+            target=_work, args=(os.getpid(), theirs, counter, self.study, self.run, self.engine), daemon=True
         )
         with left_alone(self.study), interrupts_held():
             process.start()
@@ -134,7 +143,7 @@ class _Crew:
         """Notes a death or a hang and gives back the unit that is to be tried again."""
         unit, code = worker.unit, worker.dismiss()
         why = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        why = f"no step for {self.patience:g} s" if hung else why
+        why = f"no step for {self.engine.patience:g} s" if hung else why
         self.deaths[unit.name] += 1
         self.run.log(unit=unit.name, lost=why, time=self.deaths[unit.name])
         if self.deaths[unit.name] == TRIES:
@@ -160,19 +169,21 @@ def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
     return True
 
 
-def _work(parent: int, pipe: Connection, counter, study: Study, run: Run) -> None:
+def _work(parent: int, pipe: Connection, counter: Any, study: Study, run: Run, engine: Local) -> None:
     """What a worker does: units from the pipe, until the parent is gone."""
     threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
-    def tick(seed_steps: int) -> None:
+    def count(seed_steps: int) -> None:
         counter.value += seed_steps  # this process alone writes it
 
     with suppress(EOFError, ConnectionError):  # nobody is left to work for
         while True:
-            pipe.send(_answer(study, run, pipe.recv(), tick))
+            unit = pipe.recv()
+            tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
+            pipe.send(_answer(study, run, unit, tick))
 
 
-def _answer(study: Study, run: Run, unit: Unit, tick) -> tuple[float, Exception | None]:
+def _answer(study: Study, run: Run, unit: Unit, tick: Tick) -> tuple[float, Exception | None]:
     try:
         content, seconds = measured(study, unit, tick)
         run.keep(unit, content)

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from relulab.core.errors import UserError
-from relulab.lab.papers import PAPERS, Paper, paper_of
+from relulab.lab.index import papers
+from relulab.lab.paper import Paper, paper_of
 from relulab.lab.run.store import MOVING, atomic
 from relulab.lab.show.report.exported_data import export_data
 from relulab.lab.show.report.exported_figures import FORMATS, export_animations, export_figures
@@ -56,7 +57,7 @@ def _pages() -> Environment:
         loader=PackageLoader("relulab.lab.show.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     pages.filters |= {"number": number, "size": size, "span": span, "value": value}
-    pages.globals |= {"verdicts": VERDICTS, "papers": PAPERS, "formats": FORMATS, "moving": MOVING}
+    pages.globals |= {"verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING}
     return pages
 
 
@@ -98,12 +99,12 @@ def _by_paper(shown: Sequence[FinishedRun], checks: Sequence[Checked]) -> list[d
             claims[anchor] = {"claim": claim, "anchor": anchor, "run": run}
     ids = [*(row["claim"].id for row in claims.values()), *(check.about.theorem for check in checks)]
     rows = []
-    for tag in dict.fromkeys([*PAPERS, *map(paper_of, ids)]):
+    for tag in dict.fromkeys([*papers(), *map(paper_of, ids)]):
         here = [row for row in claims.values() if paper_of(row["claim"].id) == tag]
         theorems = [check for check in checks if paper_of(check.about.theorem) == tag]
         if here or theorems:
             counts = Counter(row["claim"].verdict for row in here)
-            paper = PAPERS.get(tag, Paper(tag, tag, ""))
+            paper = papers().get(tag, Paper(tag, tag, ""))
             rows.append({"paper": paper, "claims": here, "theorems": theorems, "counts": counts})
     return rows
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from relulab.lab.papers import paper_of
+from relulab.lab.paper import paper_of
 from relulab.lab.run.settings import parse
 from relulab.lab.run.store import SCHEMA
 from relulab.lab.show.report import forms

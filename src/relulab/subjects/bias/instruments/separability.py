@@ -10,9 +10,9 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.data.labelled import Labelled, labelled
 from relulab.lab.instrument import instrument
-from relulab.subjects.bias.tools.pairs import Kind, tally
-from relulab.subjects.bias.tools.signed import Signed, signed
-from relulab.subjects.bias.tools.subset import separable_subset
+from relulab.subjects.bias.tools.all_pairs import Kind, tally
+from relulab.subjects.bias.tools.separable_subset import separable_subset
+from relulab.subjects.bias.tools.signed_points import Signed, signed
 
 
 class Pair(NamedTuple):

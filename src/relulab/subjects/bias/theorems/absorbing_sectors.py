@@ -10,12 +10,13 @@ import torch
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled import Labelled
+from relulab.lab.inputs.labelled_table import LabelledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.early_phase import Place, neuron_sectors
 from relulab.subjects.bias.instruments.sectors import sector
 from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.half_spaces import half_spaces
-from relulab.subjects.bias.tools.neuron_path import path
+from relulab.subjects.bias.tools.neuron_flow import neuron_flow
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
 
@@ -36,8 +37,8 @@ def absorbing_sectors(
     conditions = orthogonally_separable(data)
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
-    looks = path(data, width=width, seed=seed, size=size, until=until, step=step, shortcut=False)
-    W, a = torch.stack([look.W for look in looks]), torch.stack([look.a for look in looks])
+    path = neuron_flow(data, width=width, seed=seed, size=size, until=until, step=step, shortcut=False)
+    W, a = path["W"].contiguous(), path["a"]
     code = neuron_sectors(W, a, data.X, data.y).code  # look p
     inside = (code == Place.POSITIVE) | (code == Place.NEGATIVE)
     been = torch.ones_like(inside) if everywhere else inside.cummax(0).values
@@ -46,7 +47,7 @@ def absorbing_sectors(
     changed = int(((active[1:] != active[:-1]).any(2) & been[:-1]).any(0).sum())
     return Finding(conditions, (
         Check("neurons that came into an extremal sector of their sign", int(been[-1].sum()), ">=", 1),
-        Check(f"neurons that left it, over {len(looks)} looks", left, "==", 0),
+        Check(f"neurons that left it, over {len(path)} looks", left, "==", 0),
         Check("neurons whose activations changed in it", changed, "==", 0),
     ))  # fmt: skip
 
@@ -62,7 +63,7 @@ THEOREM = Theorem(
     "in the negative one, stays there: its activations are fixed from then on.",
     source="IB lemma 3",
     check=absorbing_sectors,
-    of_table=absorbing_sectors,
+    on={LabelledTable: absorbing_sectors},
     variants=("everywhere",),
     demonstrations=(
         Demonstration("50 neurons, 30 points in R⁵ of the paper's construction", Verdict.HOLDS, _case),

@@ -21,14 +21,15 @@ from torch import Tensor, nn
 from relulab.core.seeds import Role, stream
 from relulab.core.threads import one_thread
 from relulab.data.labelled import Labelled
-from relulab.flow.by_autograd import ByAutograd
+from relulab.flow.autograd_flow import ByAutograd
 from relulab.flow.on_log_loss import Clock, follow
+from relulab.lab.inputs.labelled_table import TableAndStart
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.initial import balanced, torch_default
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import residual
 from relulab.subjects.bias.tools.conditions import balanced as balanced_at
-from relulab.subjects.bias.tools.neuron_path import neurons
+from relulab.subjects.bias.tools.neuron_flow import neurons
 from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
 ROUNDING = 1e-12
@@ -101,7 +102,7 @@ THEOREM = Theorem(
     source="IB lemma A.4, eq. 57",
     ids=("IB.LA4",),
     check=balanced_neurons,
-    of_table=balanced_neurons,
+    on={TableAndStart: balanced_neurons},
     variants=("sums",),
     demonstrations=(
         Demonstration(

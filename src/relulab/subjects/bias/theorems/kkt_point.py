@@ -15,6 +15,7 @@ from torch import Tensor
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled import Labelled
+from relulab.lab.inputs.labelled_table import LabelledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.instruments.sectors import sector
@@ -87,7 +88,7 @@ THEOREM = Theorem(
     "a KKT point of min ½‖θ‖² subject to y_i f(x_i) ≥ 1.",
     source="IB lemma C.1, eqs. 75 to 89",
     check=kkt_point,
-    of_table=kkt_point,
+    on={LabelledTable: kkt_point},
     variants=("size",),
     demonstrations=(
         Demonstration("500 points in R²⁰ of the paper's construction", Verdict.HOLDS, _case),

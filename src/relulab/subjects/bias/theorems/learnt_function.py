@@ -16,11 +16,12 @@ from torch.nn.functional import normalize
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled import Labelled
+from relulab.lab.inputs.labelled_table import TrainedOnTable
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance, limit_function
 from relulab.subjects.bias.theorems.max_margin_neurons import FALLS, FAR, LATE, bounded, falls
 from relulab.subjects.bias.tools.conditions import theorem_1
-from relulab.subjects.bias.tools.neuron_path import Look, rate
+from relulab.subjects.bias.tools.neuron_flow import rate
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
 POINTS = 1000
@@ -46,29 +47,30 @@ def learnt_function(
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
     if not setting.applies:
         return Finding(setting.conditions, ())
-    found, looks = setting.found, setting.looks
+    found, path = setting.found, setting.path
     x = normalize(torch.from_numpy(stream(0, Role.CHANCE, seed).standard_normal((POINTS, data.X.shape[1]))), dim=1)
     w = (found.positive.w, found.negative.w)
-    gaps = [distance(look, *w, x, linear) for look in looks]
-    says = f"largest gap of the two sides of eq. 10 at {POINTS:,} points, at ℓ = e^({looks[-1].log_loss:.4g})"
+    gaps = [distance(W, a, *w, x, linear) for W, a in zip(path["W"], path["a"], strict=True)]
+    says = f"largest gap of the two sides of eq. 10 at {POINTS:,} points, at ℓ = e^({float(path['log_loss'][-1]):.4g})"
     # f/‖θ‖² is a square in the weights: twice the angle that theorem 1 is given
-    power = rate(looks, gaps)
-    checks = [bounded(says, gaps[-1], 2 * FAR, -looks[-1].log_loss >= LATE and not power <= FALLS)]
-    if len(looks) > 1:
-        checks.append(falls("power of −log ℓ with which the gap changes", power, looks[-1]))
+    power = rate(path, gaps)
+    checks = [bounded(says, gaps[-1], 2 * FAR, -float(path["log_loss"][-1]) >= LATE and not power <= FALLS)]
+    if len(path) > 1:
+        checks.append(falls("power of −log ℓ with which the gap changes", power, path))
     return Finding(setting.conditions, tuple(checks))
 
 
 def distance(
-    look: Look,
+    W: Float64[Tensor, "p d"],
+    a: Float64[Tensor, " p"],
     w_plus: Float64[Tensor, " d"],
     w_minus: Float64[Tensor, " d"],
     x: Float64[Tensor, "N d"],
     linear: bool = False,
 ) -> float:
     """The largest gap of eq. 10 at the points x, as a share of the largest |f|/‖θ‖²."""
-    f = (x @ look.W.T).relu() @ look.a / (look.W.square().sum() + look.a.square().sum())
-    shares = limit_distance(look.W, look.a, w_plus, w_minus)
+    f = (x @ W.T).relu() @ a / (W.square().sum() + a.square().sum())
+    shares = limit_distance(W, a, w_plus, w_minus)
     limit = limit_function(shares, w_plus, w_minus, x)
     if linear:
         # ρ(t) − ρ(−t) = t, so the limit at −x, with the sign turned, fills in what the ReLUs cut off
@@ -87,7 +89,7 @@ THEOREM = Theorem(
     statement="Under the conditions of theorem 1, f(x)/‖θ‖² tends to u ρ(w₊ᵀx) − z ρ(w₋ᵀx) at every x, with u, z ≥ 0.",
     source="IB corollary 1, eq. 10",
     check=learnt_function,
-    of_table=learnt_function,
+    on={TrainedOnTable: learnt_function},
     variants=("linear",),
     demonstrations=(
         Demonstration("data whose supports span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),

@@ -22,16 +22,18 @@ its rate.
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled import Labelled
+from relulab.flow.trajectory import Trajectory
+from relulab.lab.inputs.labelled_table import TrainedOnTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
 from relulab.subjects.bias.tools.conditions import theorem_1
 from relulab.subjects.bias.tools.half_spaces import half_spaces
-from relulab.subjects.bias.tools.neuron_path import Look, rate
+from relulab.subjects.bias.tools.neuron_flow import rate
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
 COSINE = 0.9999
@@ -64,32 +66,40 @@ def max_margin_neurons(
     if not setting.applies:
         return Finding(setting.conditions, ())
     return Finding(
-        setting.conditions, _conclusion(_linear(data) if linear else setting.found, setting.looks, setting.on)
+        setting.conditions, _conclusion(_linear(data) if linear else setting.found, setting.path, setting.on)
     )
 
 
-def _conclusion(found: MaxMargin, looks: list[Look], on: torch.Tensor) -> tuple[Check, ...]:
+def _conclusion(found: MaxMargin, path: Trajectory[Tensor], on: Tensor) -> tuple[Check, ...]:
     w = (found.positive.w, found.negative.w)
-    limits = [limit_distance(look.W, look.a, *w) for look in looks]
-    end, loss = limits[-1], f"at ℓ = e^({looks[-1].log_loss:.4g})"
-    power = rate(looks, [float(limit.first) for limit in limits])
-    norms = looks[-1].W.norm(dim=1)
+    limits = [limit_distance(W, a, *w) for W, a in zip(path["W"], path["a"], strict=True)]
+    end, log_loss = limits[-1], float(path["log_loss"][-1])
+    loss = f"at ℓ = e^({log_loss:.4g})"
+    power = rate(path, [float(limit.first) for limit in limits])
+    norms = path.end.norm(dim=1)
     on = on & (norms > CARRIES * norms[on].norm())  # of the live ones: others may be larger, and stand still
-    settled = -looks[-1].log_loss >= LATE and not power <= FALLS
+    settled = -log_loss >= LATE and not power <= FALLS
     checks = [
         bounded(f"distance of eq. 8, {loss}", float(end.first), FAR, settled),
         bounded(f"distance of eq. 9, {loss}", float(end.second), FAR, settled),
         bounded(f"one less the least cosine of a live neuron that carries a thousandth of them, {loss}",
                 1 - float(end.cosine[on].min()), 1 - COSINE, settled),
     ]  # fmt: skip
-    if len(looks) > 1:
-        checks.append(falls("power of −log ℓ with which the distance of eq. 8 changes", power, looks[-1]))
+    if len(path) > 1:
+        checks.append(falls("power of −log ℓ with which the distance of eq. 8 changes", power, path))
     return tuple(checks)
 
 
-def falls(says: str, power: float, end: Look) -> Check:
-    """A distance must fall; early on, where it has not begun to, that tells nothing."""
-    return Check(says, power, "<=", FALLS, 0.0 if power <= FALLS or -end.log_loss >= LATE else math.inf)
+def falls(says: str, power: float, path: Trajectory[Tensor]) -> Check:
+    """A distance must fall; early on, where it has not begun to, that tells nothing.
+
+    Args:
+        says: what falls.
+        power: of −log ℓ with which it does.
+        path: on which it was seen.
+    """
+    late = -float(path["log_loss"][-1]) >= LATE
+    return Check(says, power, "<=", FALLS, 0.0 if power <= FALLS or late else math.inf)
 
 
 def bounded(says: str, measured: float, bound: float, settled: bool) -> Check:
@@ -118,7 +128,7 @@ THEOREM = Theorem(
     "points along the max-margin direction of the positive points or along that of the negative ones.",
     source="IB theorem 1, eqs. 8 and 9",
     check=max_margin_neurons,
-    of_table=max_margin_neurons,
+    on={TrainedOnTable: max_margin_neurons},
     variants=("linear",),
     demonstrations=(
         Demonstration("data whose supports span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),

@@ -22,6 +22,7 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled import Labelled
+from relulab.lab.inputs.labelled_table import LabelledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.extremal import Extremal, extremal_directions
 from relulab.subjects.bias.instruments.sectors import extremal_sectors, signs
@@ -101,7 +102,7 @@ THEOREM = Theorem(
     "orthogonal to the other negative points; the negative one likewise with the classes exchanged.",
     source="IB lemma 2, eqs. 13 and 14",
     check=two_extremal_directions,
-    of_table=_of_table,
+    on={LabelledTable: _of_table},
     demonstrations=(
         Demonstration("12 points in opposite orthants of R⁴", Verdict.HOLDS, lambda: _case(_orthants())),
         Demonstration("exact right angles between the classes", Verdict.HOLDS, lambda: _case(_with_zeros())),

@@ -1,7 +1,6 @@
 """Conditions that the theorems of IB share (IB section 2), as checks."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,11 +9,12 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.data.labelled import Labelled
+from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check
 from relulab.subjects.bias.instruments.limit import live
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
 from relulab.subjects.bias.instruments.separability import separability
-from relulab.subjects.bias.tools.neuron_path import Look, last_decade, path
+from relulab.subjects.bias.tools.neuron_flow import last_decade, neuron_flow
 from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
 NEAR_ZERO = 0.01  # outputs at the start: our reading of "small enough", which moves no ℓ'_i by more than half a percent
@@ -27,7 +27,8 @@ class Setting(NamedTuple):
 
     conditions: tuple[Check, ...]
     found: MaxMargin | None = None
-    looks: Sequence[Look] = ()
+    path: Trajectory[Tensor] | None = None
+    """the network at its looks, the last of them where it is judged"""
     on: Bool[Tensor, " p"] | None = None
     """which neurons are live"""
 
@@ -44,41 +45,41 @@ def theorem_1(data: Labelled, network: nn.Module | None, start: nn.Module | None
         return Setting(separable)
     found = max_margin(data.X, data.y)
     if network is None:
-        looks = path(data, start=None if start is None else plain(start, data), **flow)
-        first, looks, dtype = looks[0], last_decade(looks), _dtype(start)
+        whole = neuron_flow(data, start=None if start is None else plain(start, data), **flow)
+        first, path, dtype = whole.only(torch.tensor([0])), last_decade(whole), _dtype(start)
     else:
-        looks, first = [looked_at(network, data)], looked_at(start, data) if start is not None else None
+        path, first = looked_at(network, data), looked_at(start, data) if start is not None else None
         dtype = _dtype(network)
         if first:
-            _belongs(first, looks[0])
-    on = live(looks[-1].W, data.X)
+            _belongs(first, path)
+    on = live(path.end, data.X)
     some = Check("neurons that are active at some point, of which the theorem speaks", int(on.sum()), ">=", 1)
     start_of_it = started(first, data, dtype)
-    flowed = (_flowed(looks[-1]),) if network is not None else ()
-    return Setting((*separable, *supports_span(found), *start_of_it, *flowed, some), found, looks, on)
+    flowed = (_flowed(path),) if network is not None else ()
+    return Setting((*separable, *supports_span(found), *start_of_it, *flowed, some), found, path, on)
 
 
 def _dtype(net: nn.Module | None) -> torch.dtype:
     return torch.float64 if net is None else next(net.parameters()).dtype
 
 
-def _belongs(first: Look, last: Look) -> None:
+def _belongs(first: Trajectory[Tensor], last: Trajectory[Tensor]) -> None:
     """A start must be that of the network: as many neurons, with the signs that no flow changes (IB.L4)."""
-    if first.W.shape != last.W.shape:
+    if first.end.shape != last.end.shape:
         raise UserError(
-            f"the start has {len(first.W)} neurons and the network {len(last.W)}: give the start of this network"
+            f"the start has {len(first.end)} neurons and the network {len(last.end)}: give the start of this network"
         )
-    turned = int((first.a.sign() != last.a.sign()).sum())
+    turned = int((first["a"][-1].sign() != last["a"][-1].sign()).sum())
     if turned:
         raise UserError(
-            f"{turned} of {len(first.a)} neurons have another sign of a_j in the start than in the network, which no "
+            f"{turned} of {len(first.end)} neurons have another sign of a_j in the start than in the network, which no "
             "gradient flow changes: give the start of this network"
         )
 
 
-def _flowed(last: Look) -> Check:
+def _flowed(path: Trajectory[Tensor]) -> Check:
     """Training near enough to gradient flow, which keeps balanced neurons balanced, for the theorem to speak of it."""
-    norms, a = last.W.norm(dim=1), last.a.abs()
+    norms, a = path.end.norm(dim=1), path["a"][-1].abs()
     gap = float((norms - a).abs().max() / torch.maximum(norms, a).max())
     return Check("largest gap of ‖w_j‖ and |a_j| after training, as a share of the largest", gap, "<=", FLOWED)
 
@@ -105,7 +106,7 @@ def supports_span(found: MaxMargin) -> tuple[Check, ...]:
     )
 
 
-def started(first: Look | None, data: Labelled, dtype: torch.dtype) -> tuple[Check, Check]:
+def started(first: Trajectory[Tensor] | None, data: Labelled, dtype: torch.dtype) -> tuple[Check, Check]:
     """A start near zero and balanced; of a trained network without its start neither can be told."""
     says = "Σ_j |a_j|‖w_j‖ · max ‖x_i‖ at the start, which bounds the outputs"
     if first is None:
@@ -113,13 +114,18 @@ def started(first: Look | None, data: Labelled, dtype: torch.dtype) -> tuple[Che
             Check(f"{says}; it was not given", math.nan, "<=", NEAR_ZERO),
             Check("largest gap of ‖w_j‖ and |a_j| at the start; it was not given", math.nan, "==", 0.0),
         )
-    largest = (first.a.abs() @ first.W.norm(dim=1)) * data.X.norm(dim=1).max()
+    largest = (first["a"][-1].abs() @ first.end.norm(dim=1)) * data.X.norm(dim=1).max()
     return Check(says, float(largest), "<=", NEAR_ZERO), balanced(first, dtype)
 
 
-def balanced(look: Look, dtype: torch.dtype = torch.float64) -> Check:
-    """‖w_j‖ = |a_j| for every neuron, up to the rounding of the type that they are kept in."""
-    norms, a = look.W.norm(dim=1), look.a.abs()
+def balanced(path: Trajectory[Tensor], dtype: torch.dtype = torch.float64) -> Check:
+    """‖w_j‖ = |a_j| for every neuron at the last look, up to the rounding of the type that they are kept in.
+
+    Args:
+        path: with its ``W`` and ``a``.
+        dtype: that type.
+    """
+    norms, a = path.end.norm(dim=1), path["a"][-1].abs()
     largest = float(torch.maximum(norms, a).max())
     gap = float((norms - a).abs().max()) / (largest or 1.0)
     rounding = ROUNDING * torch.finfo(dtype).eps

@@ -1,24 +1,37 @@
 """A user's trained network, read as the neurons (w_j, a_j) that IB speaks of."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.data.labelled import Labelled
 from relulab.flow.on_log_loss import log_cross_entropy
+from relulab.flow.trajectory import Trajectory
 from relulab.nets.mlp import MLP
-from relulab.subjects.bias.tools.neuron_path import Look, neurons
+from relulab.subjects.bias.tools.neuron_flow import neurons
 
 
-def looked_at(network: nn.Module, data: Labelled) -> Look:
-    """The neurons of a two-layer ReLU network without biases and with one output, and its log ℓ on the data."""
-    W, a = (t[0] for t in neurons(plain(network, data)))
-    f = (data.X @ W.T).relu() @ a
-    return Look(W, a, float(log_cross_entropy((data.y * f)[None])[0]))
+def looked_at(network: nn.Module, data: Labelled) -> Trajectory[Tensor]:
+    """The one look that a trained network gives: its neurons ``W`` and ``a``, and its ``log_loss`` on the data.
+
+    Args:
+        network: a two-layer ReLU network without biases and with one output.
+        data: points with labels ±1.
+    """
+    W, a = neurons(plain(network, data))
+    f = (data.X @ W[0].T).relu() @ a[0]
+    log_loss = log_cross_entropy((data.y * f)[None])[0]
+    unknown = torch.full_like(log_loss, torch.nan)
+    return Trajectory(unknown, {"W": W, "a": a, "log_loss": log_loss}, False, "it was trained elsewhere")
 
 
 def plain(network: nn.Module, data: Labelled) -> MLP:
-    """A user's network as an MLP of one lane in float64, without biases, that shares nothing with it."""
+    """A user's network as an MLP of one lane in float64, without biases, that shares nothing with it.
+
+    Args:
+        network: a two-layer ReLU network with one output.
+        data: the points that it should take.
+    """
     net = network if isinstance(network, MLP) else MLP.of(network)
     if net.depth != 2 or net.lanes != 1 or net.slope or net.widths[-1] != 1:
         raise UserError(

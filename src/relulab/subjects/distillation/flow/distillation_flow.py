@@ -11,12 +11,12 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.threads import one_thread
-from relulab.subjects.distillation.flow.factors import FactorFlow
-from relulab.subjects.distillation.flow.product import Escape, Shallow, System
+from relulab.flow.trajectory import Trajectory
+from relulab.subjects.distillation.flow.factor_flow import FactorFlow
+from relulab.subjects.distillation.flow.product_flow import Escape, Shallow, System
 from relulab.subjects.distillation.flow.radau import follow
-from relulab.subjects.distillation.flow.reduced import Reduced
-from relulab.subjects.distillation.flow.student_path import Path
-from relulab.subjects.distillation.tools.start import Factors, factors, imbalance, product
+from relulab.subjects.distillation.flow.reduced_problem import Reduced
+from relulab.subjects.distillation.tools.balanced_start import Factors, factors, imbalance, product
 from relulab.subjects.distillation.tools.transfer import Numbers, numbers, transfer
 
 BALANCED = 1e-10  # the largest imbalance at which D.22 is taken for the flow of the product
@@ -35,7 +35,7 @@ def distillation_flow(
     until: float = math.inf,
     steps: int = 2000,
     looks: int = 100,
-) -> Path:
+) -> Trajectory[Tensor]:
     """A student of the teacher w* on the points X, trained by gradient flow of ℓ (5.3) until it is at a minimum.
 
     ``start`` is a list of factor matrices W_1, …, W_L, or a vector w(0), which stands for any balanced matrices with
@@ -44,7 +44,9 @@ def distillation_flow(
 
     It ends where Newton's step to the minimum is shorter than ``tolerance`` · ‖w‖, or at the time ``until``, or after
     ``steps`` steps of the solver; ``says`` tells which. ``looks`` states are kept, at times spaced logarithmically (for
-    L ≥ 3 not t is, but s with ds = ‖w‖^{1−2/L} dt, which sees the escape from a small start as well as the end).
+    L ≥ 3 not t is, but s with ds = ‖w‖^{1−2/L} dt, which sees the escape from a small start as well as the end): ``w``,
+    its ``loss``, ``q`` = ‖P_Q w‖², the square length of w outside the span of the points (T5 before D.29), and, by the
+    factors, ``W_1``, …, ``W_L``. The trajectory's ``distance`` is the length of Newton's step at the end.
 
     >>> path = distillation_flow([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [1.0, -1.0, 1.0])
     >>> path.end.round(decimals=6).tolist(), path.says
@@ -65,13 +67,22 @@ def distillation_flow(
     w_0, matrices, depth = given_start(start, depth, X.shape[1])
     system = _system(Reduced.of(X, w_star, w_0), w_0, matrices, depth, by)
     found = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)
-    c, x, outside = (np.stack(parts) for parts in zip(*found.students, strict=True))
+    c, x, outside = (np.stack(parts) for parts in zip(*(look.student for look in found.looks), strict=True))
     w, q = c @ system.points.V + outside, (outside**2).sum(-1)
-    weights = tuple(system.weights(found.state)) if isinstance(system, FactorFlow) else ()
-    return Path(
-        torch.from_numpy(found.t), torch.from_numpy(w), system.points.loss(x), torch.from_numpy(q), found.distance,
-        found.reached, found.says, found.steps, weights,
-    )  # fmt: skip
+    states = {"w": torch.from_numpy(w), "loss": system.points.loss(x), "q": torch.from_numpy(q)}
+    if isinstance(system, FactorFlow):
+        states |= numbered([system.weights(look.state) for look in found.looks])
+    times = torch.tensor([look.time for look in found.looks], dtype=torch.float64)
+    return Trajectory(times, states, found.reached, found.says, found.steps, found.distance)
+
+
+def numbered(looks: Sequence[Factors]) -> dict[str, Tensor]:
+    """The factor matrices W_1, …, W_L of all looks by name, with a leading axis of looks.
+
+    Args:
+        looks: the matrices at every look.
+    """
+    return {f"W_{l}": torch.stack(matrices) for l, matrices in enumerate(zip(*looks, strict=True), 1)}
 
 
 def given_start(

@@ -9,7 +9,7 @@ from jaxtyping import Float64
 from scipy.integrate import DenseOutput, Radau
 from scipy.optimize import brentq
 
-from relulab.subjects.distillation.flow.product import Student, System
+from relulab.subjects.distillation.flow.product_flow import Student, System
 
 RELATIVE = 1e-7  # error of a step, as a share of what a coordinate is or of its scale
 LONGEST = 1e30  # in units of the flow's own first time: an implicit step grows tenfold, so this is soon reached
@@ -41,19 +41,26 @@ class Phase:
         self.s.append(s)
         self.t.append(self.time(s))
 
-    def look(self, s: float) -> tuple[float, Student]:
-        return self.time(s) if s > 0 else self.t[0], self.system.read(self.state(s))
+    def look(self, s: float) -> "Look":
+        state = self.state(s)
+        return Look(self.time(s) if s > 0 else self.t[0], state, self.system.read(state))
 
     def _piece(self, s: float) -> int:
         return min(max(bisect_left(self.s, s) - 1, 0), len(self.pieces) - 1)
 
 
-class Followed(NamedTuple):
-    """Times and students at the looks; the last state; and how it ended."""
+class Look(NamedTuple):
+    """The time, the system's state and the student that it stands for."""
 
-    t: Float64[np.ndarray, " looks"]
-    students: list[Student]
+    time: float
     state: Float64[np.ndarray, " k"]
+    student: Student
+
+
+class Followed(NamedTuple):
+    """The looks, the first at the start and the last at the end; how far that is from the minimum; how it ended."""
+
+    looks: list[Look]
     distance: float
     reached: bool
     says: str
@@ -62,7 +69,8 @@ class Followed(NamedTuple):
 
 def follow(system: System, *, tolerance: float, until: float, steps: int, looks: int) -> Followed:
     """Radau's method of order 5, which stiffness does not hold back, with looks at logarithmically spaced s."""
-    phases, says, taken, t = [], None, 0, 0.0
+    phases: list[Phase] = []
+    says, taken, t = "", 0, 0.0
     small = tolerance * system.read(system.y0).length
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial steps may go anywhere
         while system and not says:
@@ -70,15 +78,14 @@ def follow(system: System, *, tolerance: float, until: float, steps: int, looks:
             says, system = _run(phases[-1], tolerance, small, until, steps - taken)
             taken, t = taken + len(phases[-1].pieces), phases[-1].t[-1]
     last = phases[-1]
-    end = _end(last, until)
-    state = last.state(end)
-    student = last.system.read(state)
+    found = _looks(phases, _end(last, until), looks)
+    student = found[-1].student
     distance = last.system.points.newton(student.x)
     reached = distance <= max(small, tolerance * student.length)
-    return Followed(*_looks(phases, end, looks), state, distance, reached, says, taken)
+    return Followed(found, distance, reached, says, taken)
 
 
-def _run(phase: Phase, tolerance: float, small: float, until: float, steps: int) -> tuple[str | None, System | None]:
+def _run(phase: Phase, tolerance: float, small: float, until: float, steps: int) -> tuple[str, System | None]:
     """Takes steps until something is to be said, or another system should go on."""
     system = phase.system
     solver = Radau(
@@ -90,7 +97,7 @@ def _run(phase: Phase, tolerance: float, small: float, until: float, steps: int)
         if system.points.newton(student.x) <= max(small, tolerance * student.length):
             return "the minimum is reached", None
         if phase.pieces and (then := system.then(solver.t, solver.y)):
-            return None, then
+            return "", then
         if phase.pieces and student.length < VANISHED:
             return "the student has come to w = 0, where a deep one stays; 5.12 would keep it from that", None
         if phase.t[-1] >= until:
@@ -109,17 +116,15 @@ def _end(last: Phase, until: float) -> float:
     """The end of the last phase, or where in it the time ``until`` was."""
     if last.t[-1] <= until:
         return last.s[-1]
-    return brentq(lambda s: last.look(s)[0] - until, last.s[-2], last.s[-1], xtol=1e-300)
+    return brentq(lambda s: last.look(s).time - until, last.s[-2], last.s[-1], xtol=1e-300)
 
 
-def _looks(phases: list[Phase], end: float, looks: int) -> tuple[np.ndarray, list[Student]]:
+def _looks(phases: list[Phase], end: float, looks: int) -> list[Look]:
     starts = np.cumsum([0.0, *(p.s[-1] for p in phases[:-1])])
     whole = starts[-1] + end
     if not whole:
-        rows = [phases[0].look(0.0)]
-    else:
-        at = np.append(0.0, np.geomspace(min(0.01 * phases[0].system.first, whole / 10), whole, looks - 1))
-        which = np.searchsorted(starts, at[:-1], side="right") - 1
-        rows = [phases[k].look(min(s - starts[k], phases[k].s[-1])) for k, s in zip(which, at[:-1], strict=True)]
-        rows.append(phases[-1].look(end))  # exactly: the sum of times has rounded it
-    return np.array([t for t, _ in rows]), [student for _, student in rows]
+        return [phases[0].look(0.0)]
+    at = np.append(0.0, np.geomspace(min(0.01 * phases[0].system.first, whole / 10), whole, looks - 1))
+    which = np.searchsorted(starts, at[:-1], side="right") - 1
+    rows = [phases[k].look(min(s - starts[k], phases[k].s[-1])) for k, s in zip(which, at[:-1], strict=True)]
+    return [*rows, phases[-1].look(end)]  # exactly: the sum of times has rounded it

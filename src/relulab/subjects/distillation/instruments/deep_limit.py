@@ -19,9 +19,9 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.subjects.distillation.tools.loss import gain
+from relulab.subjects.distillation.tools.balanced_start import distance_bound, factors, product
+from relulab.subjects.distillation.tools.distillation_loss import gain
 from relulab.subjects.distillation.tools.span import span
-from relulab.subjects.distillation.tools.start import distance_bound, factors, product
 from relulab.subjects.distillation.tools.transfer import Numbers, numbers, transfer
 
 STEPS = 200  # of Newton's method, which needs a dozen

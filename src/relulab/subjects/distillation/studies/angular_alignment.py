@@ -11,7 +11,7 @@ from pydantic import AfterValidator, PositiveFloat, PositiveInt
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import ASH, RED, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.instruments.closed_form import distilled
@@ -87,12 +87,12 @@ class AngularAlignment(Study):
         for ax, name in zip(axes[0], ("risk", "angle"), strict=True):
             y = np.degrees(r.angle) if name == "angle" else r.risk.clip(FLOOR)
             low, middle, high = (y.quantile(q, "seed") for q in (0.05, 0.5, 0.95))
-            ax.fill_between(r.kappa, low, high, color="#00798c", alpha=0.2, lw=0, label="nine of ten sets")
-            ax.plot(r.kappa, middle, "o-", color="#00798c", ms=3, label="median")
+            ax.fill_between(r.kappa, low, high, color=TEAL, alpha=0.2, lw=0, label="nine of ten sets")
+            ax.plot(r.kappa, middle, "o-", color=TEAL, ms=3, label="median")
             ax.set(xlabel="degree κ of the angle law", ylim=(0, None))
         counted = r.counted.mean("seed")
-        axes[0, 0].plot(r.kappa, counted.where(counted > 0), "x", color="#d1495b", ms=4, label="counted, mean")
-        axes[0, 0].plot(r.kappa, r.bound, "--", color="#888888", lw=1, label="bound")
+        axes[0, 0].plot(r.kappa, counted.where(counted > 0), "x", color=RED, ms=4, label="counted, mean")
+        axes[0, 0].plot(r.kappa, r.bound, "--", color=ASH, lw=1, label="bound")
         title = f"{self.n} points in {self.d} dimensions"
         axes[0, 0].set(ylabel="transfer risk", title=title, yscale="log", ylim=(FLOOR, 1))
         axes[0, 1].set(ylabel="degrees", title="angle of student and teacher")

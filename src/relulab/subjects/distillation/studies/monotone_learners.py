@@ -11,7 +11,7 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import BLUE, GREEN, ORANGE, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.instruments.monotonicity import monotonicity
@@ -89,7 +89,7 @@ class MonotoneLearners(Study):
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
-        colours = ["#30638e", "#e07b39", *["#2a9d5c"] * len(self.delta)]
+        colours = [BLUE, ORANGE, *[GREEN] * len(self.delta)]
         for ax, kind in zip(axes[0], KINDS, strict=True):
             r = result.sel(q=kind)
             for name, colour in zip(self.learners, colours, strict=True):

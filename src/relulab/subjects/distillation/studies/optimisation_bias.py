@@ -13,7 +13,7 @@ from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.mnist import HOW, mnist
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import ASH, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import angle
 from relulab.subjects.distillation.instruments.risk import transfer_risk
@@ -22,7 +22,6 @@ from relulab.subjects.distillation.tools.learners import unbiased
 from relulab.subjects.distillation.tools.logistic import logistic_regression
 
 CLASSES = (0, 1)
-GREY = "#888888"
 
 
 class OptimisationBias(Study):
@@ -100,14 +99,14 @@ class OptimisationBias(Study):
         risk = result.risk.mean("draw").transpose("delta", "seed").sortby("delta")
         for ax, least in ((axes[0, 0], -1.0), (axes[0, 1], 0.0)):
             some = risk.where(risk.delta > least, drop=True)
-            ax.plot(some.delta, some, "-", color="#00798c", lw=0.5, alpha=0.3)
-            ax.plot(some.delta, some.mean("seed"), "o-", color="#00798c", ms=3)
+            ax.plot(some.delta, some, "-", color=TEAL, lw=0.5, alpha=0.3)
+            ax.plot(some.delta, some.mean("seed"), "o-", color=TEAL, ms=3)
             ax.set(xlabel="δ")
         axes[0, 0].set(ylabel="transfer risk", title=f"{self.n} points of MNIST's 0 and 1", ylim=(0, None))
-        axes[0, 1].axhline(float(risk.sel(delta=0).mean()), color=GREY, lw=0.8, ls=":") if 0 in risk.delta else None
+        axes[0, 1].axhline(float(risk.sel(delta=0).mean()), color=ASH, lw=0.8, ls=":") if 0 in risk.delta else None
         axes[0, 1].set(title="on logarithmic axes (dotted: δ = 0)", xscale="log", yscale="log")
         ax = axes[0, 2]
-        ax.plot(np.degrees(result.angles.transpose("share", "seed")), 1 - result.share, color=GREY, lw=0.5, alpha=0.4)
+        ax.plot(np.degrees(result.angles.transpose("share", "seed")), 1 - result.share, color=ASH, lw=0.5, alpha=0.4)
         ax.set(title="angles of digits to the teacher", xlabel="θ in degrees", ylabel="p(θ)", xlim=(0, 90), ylim=(0, 1))
         return {"bias": figure}
 

@@ -11,6 +11,7 @@ from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.tools.angle_laws import AngleLaw, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import delta, transfer_bound
 from relulab.subjects.distillation.tools.learners import pushed
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.measured_risk import case, measured
 from relulab.subjects.distillation.tools.transfer import Numbers
 
@@ -64,7 +65,7 @@ THEOREM = Theorem(
     "p(π/2 − δ − β)ⁿ, with δ = √(2πε/‖ŵ‖), for every β up to π/2 − δ.",
     source="T5 theorem D.4, eq. D.43",
     check=approximate_students,
-    of_transfer=approximate_students,
+    on={LinearTeacher: approximate_students},
     variants=("exact",),
     demonstrations=(
         Demonstration("10 points in R²⁰, ε = 0.01 ‖ŵ‖", Verdict.HOLDS, _case),

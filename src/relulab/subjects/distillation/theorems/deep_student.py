@@ -13,17 +13,17 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
+from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
-from relulab.subjects.distillation.flow.student_path import Path
 from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.instruments.deep_limit import deep_limit
 from relulab.subjects.distillation.theorems.shallow_student import NEAR, case, ended, measured
-from relulab.subjects.distillation.tools.loss import gain
-from relulab.subjects.distillation.tools.start import (
+from relulab.subjects.distillation.tools.balanced_start import (
     Factors,
     balanced_factors,
     balanced_start,
@@ -32,6 +32,8 @@ from relulab.subjects.distillation.tools.start import (
     largest_start,
     product,
 )
+from relulab.subjects.distillation.tools.distillation_loss import gain
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.transfer import Numbers, Transfer, transfer
 
 SHARE = 0.9  # of the longest start that 5.11 allows, unless one is given
@@ -88,7 +90,9 @@ def _conditions(given: Transfer, W: Factors, longest: float) -> tuple[Check, ...
     )
 
 
-def _conclusion(given: Transfer, W: Factors, path: Path, epsilon: float, constant: bool) -> tuple[Check, ...]:
+def _conclusion(
+    given: Transfer, W: Factors, path: Trajectory[Tensor], epsilon: float, constant: bool
+) -> tuple[Check, ...]:
     w_0, L, (w_hat, rank) = product(W), len(W), distilled(*given)
     limit = deep_limit(*given, w_0, L)
     distance = measured(float((path.end - w_hat).norm()), path)
@@ -101,7 +105,7 @@ def _conclusion(given: Transfer, W: Factors, path: Path, epsilon: float, constan
         Check("distance of the end from the exact limit", measured(float((path.end - limit.w).norm()), path), "<=",
               NEAR * size),
     ]  # fmt: skip
-    q, squares = path.q, path.w.square().sum(-1)
+    q, squares = path["q"], path["w"].square().sum(-1)
     if q[0] > VISIBLE * squares[0]:
         power = 0.0 if constant else 1 - 1 / L
         gaps = (q / q[0]).log() - power * (squares / squares[0]).log()
@@ -138,7 +142,7 @@ THEOREM = Theorem(
     "than zero, ends within ε of the teacher's projection ŵ on the span of the points, and at ŵ for n ≥ d.",
     source="T5 theorem 5.2, eqs. 5.11 to 5.15 and D.32",
     check=deep_student,
-    of_transfer=_of_transfer,
+    on={LinearTeacher: _of_transfer},
     variants=("share", "constant"),
     demonstrations=(
         Demonstration("4 points in R⁸, three layers", Verdict.HOLDS, lambda: _case(4)),

@@ -11,6 +11,7 @@ from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw, Poly
 from relulab.subjects.distillation.tools.bound import ROUNDING, margin_bound
 from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
 from relulab.subjects.distillation.tools.learners import less_biased
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.measured_risk import case, measured
 from relulab.subjects.distillation.tools.transfer import Numbers
 
@@ -60,7 +61,7 @@ THEOREM = Theorem(
     "expected transfer risk is at most γⁿ.",
     source="T5 corollary 5.1, eq. 5.20",
     check=large_margin,
-    of_transfer=large_margin,
+    on={LinearTeacher: large_margin},
     variants=("delta",),
     demonstrations=(
         Demonstration("angles uniform up to 1.2", Verdict.HOLDS, lambda: _case(1.2)),

@@ -13,6 +13,7 @@ from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw, Poly
 from relulab.subjects.distillation.tools.bound import polynomial_bound
 from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
 from relulab.subjects.distillation.tools.learners import less_biased
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.measured_risk import case, measured
 from relulab.subjects.distillation.tools.transfer import Numbers
 
@@ -62,7 +63,7 @@ THEOREM = Theorem(
     statement="If p(θ) is at most (1 − 2θ/π)^κ for all θ, the expected transfer risk is at most (1 + (log n)^κ)/n^κ.",
     source="T5 corollary 5.2, eq. 5.21",
     check=polynomial_rate,
-    of_transfer=polynomial_rate,
+    on={LinearTeacher: polynomial_rate},
     variants=("delta",),
     demonstrations=(
         Demonstration("uniform angles, κ = 1", Verdict.HOLDS, lambda: _case(1.0, 1.0)),

@@ -6,12 +6,14 @@ position. With the projection for ŵ it is as true for points of any rank, and s
 """
 
 import numpy as np
+from torch import Tensor
 
 from relulab.core.seeds import Role, stream
+from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
-from relulab.subjects.distillation.flow.student_path import Path
 from relulab.subjects.distillation.instruments.closed_form import distilled
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 NEAR = 1e-6  # of ‖ŵ‖, the distance that counts as none; the flow stops where it sees 1e-8
@@ -32,19 +34,19 @@ def shallow_student(
     path = distillation_flow(X, w_star, steps=steps)
     goal, name = (w_star, "w*") if whole_teacher else (distilled(X, w_star).w, "ŵ")
     distance = float((path.end - goal).norm())
-    rise = float(path.loss.diff().max() / path.loss[0]) if len(path.t) > 1 else 0.0
+    rise = float(path["loss"].diff().max() / path["loss"][0]) if len(path) > 1 else 0.0
     return Finding(conditions, (
         Check(f"‖w(t) − {name}‖ {ended(path)}", measured(distance, path), "<=", NEAR * float(goal.norm())),
         Check("largest rise of the loss from look to look, as a share of the first (eq. 5.8)", rise, "<=", NEAR),
     ))  # fmt: skip
 
 
-def ended(path: Path) -> str:
+def ended(path: Trajectory[Tensor]) -> str:
     """At the end; or why that was not reached."""
     return "at the end" if path.reached else f"at the end, which is unknown: {path.says}"
 
 
-def measured(number: float, path: Path) -> float:
+def measured(number: float, path: Trajectory[Tensor]) -> float:
     """The number if the flow came to its end; otherwise nothing is known of the limit."""
     return number if path.reached else float("nan")
 
@@ -67,7 +69,7 @@ THEOREM = Theorem(
     "teacher w* on the span of the points: at w* itself once n ≥ d.",
     source="T5 theorem 5.1, eqs. 5.5 and 5.6",
     check=shallow_student,
-    of_transfer=_of_transfer,
+    on={LinearTeacher: _of_transfer},
     variants=("whole_teacher",),
     demonstrations=(
         Demonstration("4 points in R⁸", Verdict.HOLDS, lambda: shallow_student(*case(4, 8, 14))),

@@ -17,6 +17,7 @@ from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.instruments.angles import angle
 from relulab.subjects.distillation.tools.angle_laws import Angular, PolynomialAngles
 from relulab.subjects.distillation.tools.learners import hard_target
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.nested import Nested, nested_students
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
@@ -72,7 +73,7 @@ THEOREM = Theorem(
     "angle to the teacher.",
     source="T5 lemma 5.1, eq. 5.24",
     check=strong_monotonicity,
-    of_transfer=strong_monotonicity,
+    on={LinearTeacher: strong_monotonicity},
     variants=("hard",),
     demonstrations=(
         Demonstration("15 points in R²⁰ at uniform angles to the teacher", Verdict.HOLDS, _case),

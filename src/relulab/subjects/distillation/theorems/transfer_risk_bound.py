@@ -14,6 +14,7 @@ from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.tools.angle_laws import AngleLaw, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import transfer_bound
 from relulab.subjects.distillation.tools.learners import less_biased
+from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.measured_risk import case, flat, measured
 from relulab.subjects.distillation.tools.transfer import Numbers
 
@@ -51,7 +52,7 @@ THEOREM = Theorem(
     "p(θ) is the probability that an input has an angle of θ or more to the teacher; for n ≥ d it is 0.",
     source="T5 theorem 5.3, eqs. 5.18 and 5.19",
     check=transfer_risk_bound,
-    of_transfer=transfer_risk_bound,
+    on={LinearTeacher: transfer_risk_bound},
     variants=("delta",),
     demonstrations=(
         Demonstration("10 points in R²⁰, uniform angles", Verdict.HOLDS, lambda: _case(1.0, 10)),

@@ -9,14 +9,14 @@ from torch.nn.functional import softplus
 
 from relulab.core.errors import UserError
 from relulab.core.threads import one_thread
-from relulab.subjects.distillation.flow.distillation_flow import given_start
-from relulab.subjects.distillation.flow.factors import factor_gradients
-from relulab.subjects.distillation.flow.reduced import Reduced
-from relulab.subjects.distillation.flow.student_path import Path
+from relulab.flow.trajectory import Trajectory
+from relulab.subjects.distillation.flow.distillation_flow import given_start, numbered
+from relulab.subjects.distillation.flow.factor_flow import factor_gradients
+from relulab.subjects.distillation.flow.reduced_problem import Reduced
 from relulab.subjects.distillation.instruments.closed_form import distilled
-from relulab.subjects.distillation.tools.loss import gradient, loss, pull
+from relulab.subjects.distillation.tools.balanced_start import Factors, product
+from relulab.subjects.distillation.tools.distillation_loss import gradient, loss, pull
 from relulab.subjects.distillation.tools.span import span
-from relulab.subjects.distillation.tools.start import Factors, product
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 EXPLODED = 10.0  # times the loss of the start, or 1 if that is more: descent with a fitting step never climbs so high
@@ -33,13 +33,13 @@ def distillation_descent(
     steps: int = 10_000,
     tolerance: float = 1e-8,
     looks: int = 100,
-) -> Path:
+) -> Trajectory[Tensor]:
     """Trains a student by gradient descent, W_l ← W_l − η ∂ℓ/∂W_l.
 
     ``start`` is a list of factor matrices, or a vector for one layer, which begins at zero unless told. The ``step`` η
     is ``largest_step`` unless told. It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after ``steps``. Times of
     the path are η times the number of steps, those of the flow that descent follows. A step under which the loss
-    explodes or does not come down is refused.
+    explodes or does not come down is refused. Looks are as in ``distillation_flow``, with the matrices of deep ones.
 
     >>> path = distillation_descent([[2.0, 0.0], [1.0, 1.0]], [1.0, -1.0])
     >>> path.end.round(decimals=5).tolist(), path.reached
@@ -50,7 +50,7 @@ def distillation_descent(
         raise UserError(f"points of shape {tuple(X.shape)}: one set of points at a time is trained on")
     if not (steps >= 1 and looks >= 2 and tolerance >= 0 and (step is None or step > 0)):
         raise UserError(f"step={step}, steps={steps}, tolerance={tolerance}, looks={looks}: positive, looks from 2 on")
-    w_0, matrices, depth = given_start(start, None, X.shape[1])
+    w_0, matrices, _ = given_start(start, None, X.shape[1])
     W = [w_0[None].clone()] if matrices is None else [matrix.clone() for matrix in matrices]
     step = step or largest_step(X, w_star, W)
     bound = float(tolerance * gradient(X, w_star, torch.zeros_like(w_star)).norm())
@@ -65,13 +65,13 @@ def distillation_descent(
         losses.append(float(_cross_entropy(u, y)) - least)
         _descends(losses, step, over=taken == steps and not reached)
         if taken in at or reached:
-            seen.append((taken, w))
+            seen.append((taken, w, [matrix.clone() for matrix in W]))
         if reached or taken == steps:
             break
         for matrix, G in zip(W, factor_gradients(W, g), strict=True):
             matrix -= step * G
         w, taken = product(W), taken + 1
-    return _path(X, w_star, seen, step, reached, W, depth)
+    return _trajectory(X, w_star, seen, step, reached)
 
 
 def largest_step(X: Tensor, w_star: Tensor, W: Factors) -> float:
@@ -105,13 +105,15 @@ def _descends(losses: list[float], step: float, over: bool) -> None:
         )
 
 
-def _path(X: Tensor, w_star: Tensor, seen: list, step: float, reached: bool, W: Factors, depth: int) -> Path:
-    count, w = torch.tensor([k for k, _ in seen]), torch.stack([w for _, w in seen])
+def _trajectory(
+    X: Tensor, w_star: Tensor, seen: list[tuple[int, Tensor, Factors]], step: float, reached: bool
+) -> Trajectory[Tensor]:
+    count, w = torch.tensor([k for k, _, _ in seen]), torch.stack([w for _, w, _ in seen])
     outside = w - span(X).projected(w)
     points = Reduced.of(X, w_star, w[-1])
     says = "the gradient is below its tolerance" if reached else f"all {int(count[-1])} steps are taken"
-    return Path(
-        count.double() * step, w, loss(X, w_star, w), outside.square().sum(-1),
-        points.newton(points.coordinates(w[-1])[0] - points.c_hat), reached, says, int(count[-1]),
-        tuple(W) if depth > 1 else (),
-    )  # fmt: skip
+    states = {"w": w, "loss": loss(X, w_star, w), "q": outside.square().sum(-1)}
+    if len(seen[0][2]) > 1:
+        states |= numbered([W for _, _, W in seen])
+    distance = points.newton(points.coordinates(w[-1])[0] - points.c_hat)
+    return Trajectory(count.double() * step, states, reached, says, int(count[-1]), distance)

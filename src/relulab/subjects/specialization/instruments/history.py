@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.lab.show.figure import house_style, panels
+from relulab.lab.show.figure import BLUE, house_style, panels
 from relulab.subjects.specialization.instruments.correlation import layer_correlations
 from relulab.subjects.specialization.instruments.fan_out import fan_out
 
@@ -109,7 +109,7 @@ def picture(found: Sequence[History], names: Sequence[str]) -> Figure:
             rows = one.rows()
             for place, row in enumerate(reversed(rows)):
                 shade = 0.15 + 0.75 * (place + 1) / len(rows)
-                ax.plot(range(len(names)), one.rho[:, row["node"]].amax(-1), color="#30638e", alpha=shade, lw=1)
+                ax.plot(range(len(names)), one.rho[:, row["node"]].amax(-1), color=BLUE, alpha=shade, lw=1)
             ax.set(title=f"layer {one.layer}", xlabel="checkpoint", ylim=(-0.02, 1.02))
         axes[0, 0].set_ylabel("correlation of the best student")
     return figure

@@ -8,14 +8,16 @@ import xarray as xr
 from matplotlib.figure import Figure
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
+from relulab.core.slope import power
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import legend, panels
+from relulab.lab.show.figure import GREY, legend, panels
 from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.studies.two_layer_students import step_flops
 from relulab.subjects.specialization.tools.creases import gradient_at
 from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.teacher import teacher
@@ -72,11 +74,10 @@ class Misalignment(Study):
     """standard deviation of the inputs"""
 
     def units(self) -> list[Unit]:
-        n = self.over * self.m
         found = []
         for seeds in blocks(self.seeds, 4):
             steps = len(seeds) * self.epochs * self.steps
-            flops = steps * 2.0 * self.batch * n * (2 * self.d + 3 * self.C)
+            flops = steps * step_flops(self.batch, self.d, self.over * self.m, self.C)
             found.append(Unit(f"seeds{seeds[0]}-{seeds[-1]}", {"seeds": seeds}, steps, flops))
         return found
 
@@ -122,7 +123,7 @@ class Misalignment(Study):
                 ax.plot(x, y, ".", label=which, color=_shade(p / max(self.m - 1, 1)), ms=3, alpha=0.6)
             ends = np.nanquantile(level.values, [0.02, 0.98])
             through = np.exp(float((np.log(result.epsilon) - np.log(level)).mean()))
-            ax.plot(ends, ends * through, "--", color="#555555", label="slope 1")
+            ax.plot(ends, ends * through, "--", color=GREY, label="slope 1")
             ax.set(xscale="log", yscale="log", xlabel=label)
         axes[0, 0].set_ylabel("alignment error of a teacher node")
         legend(figure, axes[0, 0])
@@ -133,7 +134,7 @@ class Misalignment(Study):
         worst = late.epsilon.max("node", skipna=False).transpose("seed", "epoch").values
         gradient = late.gradient.transpose("seed", "epoch").values
         slopes, others = (
-            np.array([_slope(g, e) for g, e in zip(gradients, worst, strict=True)])
+            np.array([power(g, e, fewest=3) for g, e in zip(gradients, worst, strict=True)])
             for gradients in (gradient, np.roll(gradient, 1, axis=0))
         )
         epsilon = result.epsilon.transpose("seed", "epoch", "node").values
@@ -173,13 +174,6 @@ def _look(star: MLP, net: MLP, x: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     largest = max(gradient_at(star, net, part)[0].abs().max() for part in x.split(CHUNK))
     epsilon = alignment(lowest(star), lowest(net), either_side=True).amin(1)
     return largest, epsilon, (star.W[1].data[0] @ net.W[1].data[0].T).abs().amax(1)
-
-
-def _slope(gradient: np.ndarray, epsilon: np.ndarray) -> float:
-    """Least-squares slope of log ε_j on log ε; NaN from fewer than three looks."""
-    if len(epsilon) < 3 or not ((gradient > 0) & (epsilon > 0) & np.isfinite(gradient + epsilon)).all():
-        return np.nan
-    return float(np.polyfit(np.log(gradient), np.log(epsilon), 1)[0])
 
 
 STUDY = Misalignment

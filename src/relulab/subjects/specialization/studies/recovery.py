@@ -9,7 +9,8 @@ from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
 from relulab.lab.show.figure import WIDTHS, legend, panels
-from relulab.subjects.specialization.studies.two_layer_students import SMOKE, Correlation, Statement, TwoLayer
+from relulab.subjects.specialization.studies.statements import Statement
+from relulab.subjects.specialization.studies.two_layer_students import SMOKE, Correlation, TwoLayer
 from relulab.subjects.specialization.tools.observation import Observation
 from relulab.train.probe import Reading
 

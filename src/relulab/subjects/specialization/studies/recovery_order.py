@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import BLUE, panels
+from relulab.subjects.specialization.studies.statements import Statement
 from relulab.subjects.specialization.studies.two_layer_students import (
     SMOKE,
     Correlation,
     Polarities,
-    Statement,
     TwoLayer,
     Widths,
 )
@@ -108,7 +108,7 @@ class RecoveryOrder(TwoLayer):
         for ax, p in zip(axes[0], self.polarity, strict=True):
             here = when.sel(polarity=p)
             mean, error = here.mean("seed"), here.std("seed", ddof=1) / np.sqrt(self.seeds)
-            ax.errorbar(here.node, mean, 2 * error, fmt="o", ms=3, color="#30638e", lw=1)
+            ax.errorbar(here.node, mean, 2 * error, fmt="o", ms=3, color=BLUE, lw=1)
             ax.set(title=f"p = {p:g}", xlabel="teacher node", ylim=(0, self.epochs + 2))
         axes[0, 0].set_ylabel("epoch of recovery")
         figure.suptitle(f"Mean over {self.seeds} seeds; not recovered counts as {self.epochs + 1}", fontsize=9)

@@ -10,17 +10,17 @@ from matplotlib.figure import Figure
 from pydantic import AfterValidator, PositiveInt
 
 from relulab.core.seeds import Role, stream
+from relulab.core.slope import slopes
 from relulab.lab.claim import Claim, claim
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import GOLD, GREY, RED, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
-from relulab.subjects.specialization.studies.symmetry_breaking import slopes
 from relulab.subjects.specialization.tools.escape import FLOWS, escape_time
 
 NEAR = 0.05  # how far a power may be from that of the law
 LOOKS = {
-    "printed": ("ẇ = ‖w‖ g, as printed", "#d1495b"),
-    "fixed norm": ("‖w‖ held fixed", "#edae49"),
-    "gradient": ("gradient flow ẇ = g", "#00798c"),
+    "printed": ("ẇ = ‖w‖ g, as printed", RED),
+    "fixed norm": ("‖w‖ held fixed", GOLD),
+    "gradient": ("gradient flow ẇ = g", TEAL),
 }
 WHY = (
     "Where the gates hardly overlap there is no push, so ‖w‖ shrinks as e^(−t/2), and as it does "
@@ -85,8 +85,8 @@ class SlowEscape(Study):
             times = result.time.sel(flow=kind)
             ax.plot(times.epsilon, times.transpose("epsilon", "seed"), "o", color=colour, ms=3, alpha=0.5)
             ax.plot(times.epsilon, times.median("seed"), color=colour, lw=3 if kind == "printed" else 1.2, label=label)
-        ax.plot(epsilon, 1 / epsilon, "--", color="#555555", label="1/ϵ, as in the text")
-        ax.plot(epsilon, 2 * np.log(1 / epsilon), ":", color="#555555", label="2 ln(1/ϵ)")
+        ax.plot(epsilon, 1 / epsilon, "--", color=GREY, label="1/ϵ, as in the text")
+        ax.plot(epsilon, 2 * np.log(1 / epsilon), ":", color=GREY, label="2 ln(1/ϵ)")
         ax.set(xscale="log", yscale="log", xlabel="ϵ, for a start at θ = π − ϵ")
         ax.set_ylabel(f"time until θ = {self.theta_0 / math.pi:.3g} π")
         ax.legend(fontsize=8)

@@ -1,7 +1,7 @@
 """What the two-layer studies share: teachers, over-realised students, seeds × polarities as lanes."""
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -11,10 +11,11 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 
 from relulab.data.inputs import Gaussian, Uniform
 from relulab.data.task import Task
-from relulab.lab.claim import Claim, claim
+from relulab.lab.claim import Claim
 from relulab.lab.study import Study, Tick, Unit, blocks, distinct
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.studies.statements import Statement, claimed
 from relulab.subjects.specialization.tools.observation import Observation, Observer
 from relulab.subjects.specialization.tools.teacher import teacher
 from relulab.train.probe import Probe, Reading
@@ -27,21 +28,30 @@ SMOKE = {
     "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
     "n_train": 500, "n_held_out": 500,
 }  # fmt: skip
-
-
 STEP = 2.5e6  # flops that could be done in the time that a step of all lanes takes beside its products
 
 
-class Statement(NamedTuple):
-    """What becomes a claim: a value a seed, and on which side of the bound they should lie."""
+def step_flops(batch: int, d: int, n: int, C: int) -> float:
+    """Flops of one SGD step of a two-layer student: forward d n + n C, backward n C for the gate and n C + d n more.
 
-    id: str
-    says: str
-    values: np.ndarray
-    relation: Literal[">", "<"] = ">"
-    bound: float = 0
-    note: str = ""
-    within: tuple[float, float] = (-np.inf, np.inf)
+    Args:
+        batch: points of the step.
+        d: inputs.
+        n: hidden nodes.
+        C: outputs.
+    """
+    return 2.0 * batch * n * (2 * d + 3 * C)
+
+
+def unstacked(measured: xr.Dataset, /, **lanes: list) -> xr.Dataset:
+    """A dataset with the dimension "lane" taken apart into the dimensions that the lanes stand for.
+
+    Args:
+        measured: what is known of all lanes.
+        lanes: for each new dimension its value in every lane; the first is the slowest.
+    """
+    named = measured.assign_coords({name: ("lane", values) for name, values in lanes.items()})
+    return named.set_index(lane=tuple(lanes)).unstack("lane")
 
 
 class TwoLayer(Study):
@@ -99,9 +109,7 @@ class TwoLayer(Study):
         for over in self.over:
             for seeds in blocks(self.seeds, max(2, 4 // over)):
                 steps = len(seeds) * len(self.polarity) * self.epochs * self.steps
-                # forward d n + n C, backward n C for the gate and n C + d n for the weights, two flops each
-                flops = steps * 2 * self.batch * over * self.m * (2 * self.d + 3 * self.C)
-                flops += STEP * self.epochs * self.steps
+                flops = steps * step_flops(self.batch, self.d, over * self.m, self.C) + STEP * self.epochs * self.steps
                 name = f"over{over}-seeds{seeds[0]}-{seeds[-1]}"
                 found.append(Unit(name, {"over": over, "seeds": seeds}, steps, flops))
         return found
@@ -141,18 +149,13 @@ class TwoLayer(Study):
         data = data.assign_coords(
             {dim: range(1, n + 1) for dim, n in data.sizes.items() if dim not in ("epoch", "lane")}
         )
-        lane = {"seed": ("lane", list(task.seeds)), "polarity": ("lane", [*map(float, self.polarity)] * len(seeds))}
-        data = data.assign_coords(lane).set_index(lane=("seed", "polarity")).unstack("lane")
+        data = unstacked(data, seed=list(task.seeds), polarity=[*map(float, self.polarity)] * len(seeds))
         return data.assign_coords(over=over).expand_dims("over")
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         """A seed with a network that diverged has no value: its correlations would pass for un-specialised students."""
         lost = ~np.isfinite(result.loss.sel(epoch=self.epochs)).all(("over", "polarity")).values
-        diverged = f"Training diverged in {lost.sum()} of {self.seeds} seeds: lower lr or sigma." if lost.any() else ""
-        return [
-            claim(*s._replace(values=np.where(lost, np.nan, s.values), note=f"{s.note} {diverged}".strip()))
-            for s in self.statements(result)
-        ]
+        return claimed(self.statements(result), lost)
 
     @abstractmethod
     def statements(self, result: xr.Dataset) -> list[Statement]:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
@@ -135,7 +136,8 @@ THEOREM = Theorem(
     "A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l: the teacher's layer l teaches the student's layer l.",
     source="SS lemma 1, eq. 5",
     check=gradient_rule,
-    of_networks=lambda teacher, student, x: gradient_rule(teacher, student, x),
+    on={TeacherStudent: gradient_rule},
+    variants=("gated",),
     demonstrations=(
         Demonstration("depth 4, ReLU, biases, unequal widths", Verdict.HOLDS, lambda: _case((4, 4))),
         Demonstration("depth 3, leaky slope 0.1", Verdict.HOLDS, lambda: _case((3, 3), slope=0.1)),

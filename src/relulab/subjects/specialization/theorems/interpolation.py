@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
@@ -99,7 +100,7 @@ THEOREM = Theorem(
     source="S0 theorem 1, section 8.2; SS lemma 2",
     ids=("SS.L2",),
     check=interpolation,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration("200 points, batches of 16", Verdict.HOLDS, _case),
         Demonstration("batches of all points: gradient descent", Verdict.NOT_APPLICABLE, lambda: _case(n=16)),

@@ -18,9 +18,11 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from relulab.core.angle import angles, norms
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.flow.adaptive import Flow, Weights, angles, as_array, flow, norms
+from relulab.flow.adaptive import Weights, as_array, flow, integral
+from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.theorems.norm_ratio import (
     EPS,
@@ -67,7 +69,7 @@ def negative_feedback(
     solved = [flow(partial(multiplied, r), W, time, rtol=rtol) for rtol in (LOOSE, TIGHT)]
     gaps, gaps_tight = (_gaps(one, w_star, a) for one in solved)
     size = float(np.linalg.norm(w_star))
-    rounding = EPS * len(solved[1].steps)
+    rounding = EPS * len(solved[1])
     error = float(np.abs(gaps - gaps_tight).max()) / size + rounding
     found, formula = gaps_tight / size
     says = "|(h_k − h_1) − (h_k − h_1)(0) exp(−∫ (h_k + h_1 + S) dt)| / ‖w*‖ at the worst student and time"
@@ -80,9 +82,9 @@ def negative_feedback(
     return Finding(conditions, (*conclusion, *([_aligned(solved, w_star, a)] if aligned else [])))
 
 
-def _gaps(path: Flow, w_star: np.ndarray, a: np.ndarray) -> Float[np.ndarray, "2 t m"]:
+def _gaps(path: Trajectory[np.ndarray], w_star: np.ndarray, a: np.ndarray) -> Float[np.ndarray, "2 t m"]:
     """h_k − h_1, k > 1, along the path, and what eq. 68 says it is."""
-    times, r = np.linspace(0, path.end, LOOKS + 1), partial(common_residue, w_star, a, 0.0)
+    times, r = np.linspace(0, float(path.times[-1]), LOOKS + 1), partial(common_residue, w_star, a, 0.0)
 
     def rate(W: Weights) -> np.ndarray:
         h = agreement(r, W)
@@ -90,15 +92,15 @@ def _gaps(path: Flow, w_star: np.ndarray, a: np.ndarray) -> Float[np.ndarray, "2
 
     h = np.stack([agreement(r, W) for W in path.at(times)])
     gap = h[:, 1:] - h[:, :1]
-    return np.stack([gap, gap[0] * np.exp(-path.integral(rate, times))])
+    return np.stack([gap, gap[0] * np.exp(-integral(path, rate, times))])
 
 
-def _aligned(solved: list[Flow], w_star: np.ndarray, a: np.ndarray) -> Check:
-    loose, tight = (path.at(np.array([path.end]))[0] for path in solved)
+def _aligned(solved: list[Trajectory[np.ndarray]], w_star: np.ndarray, a: np.ndarray) -> Check:
+    loose, tight = (path.at(path.times[-1:])[0] for path in solved)
     left, size = float(np.linalg.norm(w_star - a @ tight)), float(np.linalg.norm(w_star))
     turn = left / (size - left) if left < size else np.inf
     solver = float(np.abs(angles(loose, w_star) - angles(tight, w_star)).max())
-    error = turn + solver + EPS * len(solved[1].steps)
+    error = turn + solver + EPS * len(solved[1])
     return Check("largest angle of a student with w*, in the end", float(angles(tight, w_star).max()), "==", 0.0, error)
 
 

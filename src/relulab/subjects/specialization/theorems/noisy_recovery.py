@@ -23,12 +23,13 @@ from scipy.optimize import linprog
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.instruments.alignment import alignment
-from relulab.subjects.specialization.theorems.polynomial_samples import pair
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases, creases, largest_gradient, seen
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
+from relulab.subjects.specialization.tools.shifted_students import shifted_students
 from relulab.subjects.specialization.tools.vertices import exact_gradient
 
 
@@ -148,7 +149,7 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
 
 
 def _case(shift: float, **options) -> Finding:
-    teacher, student, _ = pair(shift, 1)
+    teacher, student, _ = shifted_students(shift, 1)
     return noisy_recovery(teacher, student, Box.around(2), **options)
 
 
@@ -159,7 +160,7 @@ THEOREM = Theorem(
     "own by no more than constants times ε/|α_kj|: strong nodes are recovered at larger gradients.",
     source="S0 theorem 5, lemmas 5 and 6, sections 8.7, 8.8 and 8.13",
     check=noisy_recovery,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration("two nodes in the plane, students off by 1e-3", Verdict.HOLDS, lambda: _case(1e-3)),
         Demonstration("students off by 0.1: bounds say nothing", Verdict.NOT_APPLICABLE, lambda: _case(0.1)),

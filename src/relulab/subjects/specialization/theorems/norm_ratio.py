@@ -14,9 +14,11 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from relulab.core.angle import norms
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.flow.adaptive import Field, Flow, Weights, as_array, flow, norms
+from relulab.flow.adaptive import Field, Weights, as_array, flow, integral, pieces
+from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 
 LOOSE, TIGHT = 1e-8, 1e-11  # relative tolerances of the two solutions that tell the error
@@ -56,7 +58,7 @@ def norm_ratio(
         return Finding(conditions, ())
     (logs, sums), (logs_tight, sums_tight) = (_two_sides(one, r, times, projected) for one in solved)
     # Each of the many sums rounds, and each by no more than its size.
-    rounding = EPS * len(solved[1].steps) * (1 + np.abs(logs_tight).max() + np.abs(sums_tight).max())
+    rounding = EPS * len(solved[1]) * (1 + np.abs(logs_tight).max() + np.abs(sums_tight).max())
     error = np.abs(logs - logs_tight).max() + np.abs(sums - sums_tight).max() + rounding
     gap = np.abs(logs_tight - sums_tight).max()
     says = "|ln(‖w_k‖/‖w_1‖) since the start − ∫ (w̄_kᵀ r_k − w̄_1ᵀ r_1) dt| at the worst student and time"
@@ -75,11 +77,11 @@ def agreement(r: Field, W: Weights) -> Float[np.ndarray, " n"]:
 
 
 def _two_sides(
-    path: Flow, r: Field, times: np.ndarray, projected: bool
+    path: Trajectory[np.ndarray], r: Field, times: np.ndarray, projected: bool
 ) -> tuple[Float[np.ndarray, "t m"], Float[np.ndarray, "t m"]]:
     """ln(‖w_k‖/‖w_1‖) less its start, and the integral of h_k − h_1, k > 1."""
     logs = np.log(norms(path.at(times)))
-    sums = path.integral(lambda W: agreement(r, W) if projected else norms(r(W)), times)
+    sums = integral(path, lambda W: agreement(r, W) if projected else norms(r(W)), times)
     logs = logs - logs[0]
     return logs[:, 1:] - logs[:, :1], sums[:, 1:] - sums[:, :1]
 
@@ -88,14 +90,14 @@ def _least(W: Float[np.ndarray, "*t n d"]) -> Check:
     return Check("least norm ‖w_k‖ along the path", float(norms(W).min()), ">=", float(np.finfo(float).tiny))
 
 
-def _conditions(path: Flow, r: Field, velocity: Field | None, times: np.ndarray) -> tuple[Check, ...]:
-    edges, within = path.everywhere(times)
+def _conditions(path: Trajectory[np.ndarray], r: Field, velocity: Field | None, times: np.ndarray) -> tuple[Check, ...]:
+    edges, within = pieces(path, times)
     Ws = path.at(np.union1d(edges, within))
     if velocity is None or not norms(Ws).min() > 0:
         return (_least(Ws),)
     found, formed = (np.stack([field(W) for W in Ws]) for field in (velocity, partial(multiplied, r)))
     size = max(float(np.abs(found).max()), float(np.abs(formed).max()), float(np.finfo(float).tiny))
-    rounding = 4 * EPS * sum(path.shape)  # sums over students and over coordinates
+    rounding = 4 * EPS * sum(path.end.shape)  # sums over students and over coordinates
     off = float(np.abs(found - formed).max()) / size
     return _least(Ws), Check(
         "|ẇ_k − ‖w_k‖ r_k| along the path, as a share of the largest velocity", off, "==", 0.0, rounding

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
@@ -106,7 +107,7 @@ THEOREM = Theorem(
     source="SS theorem 2 and corollary 1, sections C.5 and C.6; S0 theorem 3",
     ids=("SS.C1", "S0.T3"),
     check=prunable_students,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
             "four students on two hyperplanes of their own, which cancel",

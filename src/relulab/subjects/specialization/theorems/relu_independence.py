@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.box import Box
@@ -129,7 +130,7 @@ THEOREM = Theorem(
     source="SS lemmas 3 and 4, sections C.2 and C.3; S0 lemmas 2 and 3",
     ids=("SS.L3", "S0.L2", "S0.L3"),
     check=relu_independence,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
             "six nodes in R³ on a cube (lemma 4)", Verdict.HOLDS, lambda: relu_independence(_nodes(), Box.around(3))

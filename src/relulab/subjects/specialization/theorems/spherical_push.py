@@ -20,9 +20,11 @@ from scipy.special import ndtr, ndtri
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from relulab.core.angle import unit_angle
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.inputs import Gaussian, Inputs, Uniform
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.mlp import MLP
 
@@ -127,8 +129,7 @@ def closed_form(w: Float[Tensor, " d"], w_star: Float[Tensor, " d"]) -> Float[Te
     [1.5, 0.0]
     """
     u, u_star = w / w.norm(), w_star / w_star.norm()
-    # atan2 keeps its accuracy near 0 and π, where arccos does not.
-    theta = 2 * torch.atan2((u - u_star).norm(), (u + u_star).norm())
+    theta = unit_angle(u, u_star)
     return ((math.pi - theta) * w_star + w_star.norm() * theta.sin() * u) / (2 * math.pi)
 
 
@@ -145,7 +146,7 @@ THEOREM = Theorem(
     "on a student node lies between its own weights w and the teacher's w*.",
     source="S0 theorem 6, section 8.14",
     check=spherical_push,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration("N(0, 1.5² I) in R¹⁰, ‖w‖ = 2", Verdict.HOLDS, lambda: _case(Gaussian(10, 1.5))),
         Demonstration("inputs uniform on a cube: not spherical", Verdict.NOT_APPLICABLE, lambda: _case(Uniform(10))),

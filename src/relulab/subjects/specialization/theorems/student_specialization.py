@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
@@ -134,7 +135,7 @@ THEOREM = Theorem(
     source="SS theorem 1, section C.4; S0 theorem 2",
     ids=("S0.T2",),
     check=student_specialization,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
             "every teacher node split over two students, four more that cancel",

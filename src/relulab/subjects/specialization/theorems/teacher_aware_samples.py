@@ -7,8 +7,10 @@ all axes: the gradient must be small on fewer points, and fewer are needed, as �
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
-from relulab.subjects.specialization.theorems.polynomial_samples import Pair, Setting, pair, specialised
+from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialised
+from relulab.subjects.specialization.tools.shifted_students import shifted_students
 
 SETTING = Setting(gamma=2.0, step=2.0, aware=True)
 
@@ -40,20 +42,22 @@ THEOREM = Theorem(
     source="SS theorem 4; theorem 7 in section D.1",
     ids=("SS.T7",),
     check=teacher_aware_samples,
-    of_networks=of_networks,
+    on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
             "20,000 points in a square, students off by 1e-4",
             Verdict.HOLDS,
-            lambda: teacher_aware_samples(*pair(1e-4, 20_000), 0.5),
+            lambda: teacher_aware_samples(*shifted_students(1e-4, 20_000), 0.5),
         ),
         Demonstration(
-            "200 points: too few", Verdict.NOT_APPLICABLE, lambda: teacher_aware_samples(*pair(1e-4, 200), 0.5)
+            "200 points: too few",
+            Verdict.NOT_APPLICABLE,
+            lambda: teacher_aware_samples(*shifted_students(1e-4, 200), 0.5),
         ),
         Demonstration(
             "negative control: a gradient of at most |α_kj| ε, students off by 1.1 ε",
             Verdict.REFUTED,
-            lambda: teacher_aware_samples(*pair(0.55, 20_000), 0.5, loose=True),
+            lambda: teacher_aware_samples(*shifted_students(0.55, 20_000), 0.5, loose=True),
         ),
     ),
 )

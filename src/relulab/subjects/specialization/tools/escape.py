@@ -19,8 +19,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from relulab.core.angle import angles, norms
 from relulab.core.errors import UserError, nearest
-from relulab.flow.adaptive import Weights, angles, flow, norms
+from relulab.flow.adaptive import Weights, flow
 from relulab.subjects.specialization.theorems.spherical_push import closed_form
 
 Vector = Float[np.ndarray, " d"]
@@ -66,4 +67,4 @@ def escape_time(kind: str, w: Vector, w_star: Vector, theta_0: float, *, rtol: f
         rtol=rtol,
         until=lambda W: float(angles(W, w_star)[0]) - theta_0,
     )
-    return path.end if path.arrived else float("nan")
+    return float(path.times[-1]) if path.reached else float("nan")

@@ -27,9 +27,9 @@ class Observation:
 class Observer:
     """Holds the teacher's side, computed once, and looks at students lane by lane, some points at a time.
 
-    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero and c any constant,
-    ρ = f̃*ᵀ(f − c) / ‖f − mean f‖, so one pass over the points collects all that is needed; c is the mean of the first
-    of them, which keeps the variance free of cancellation.
+    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero and
+    c any constant, ρ = f̃*ᵀ(f − c) / ‖f − mean f‖, so one pass over the points collects all that is needed; c is the
+    mean of the first of them, which keeps the variance free of cancellation.
     """
 
     def __init__(self, teacher: MLP, points: Points, loss: Loss | None = None):

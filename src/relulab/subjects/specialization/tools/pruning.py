@@ -15,6 +15,7 @@ from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.groups import Groups, groups, two_layer
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
+from relulab.subjects.specialization.tools.refit import refit_in_parts
 
 FOLLOWS = 0.2  # alignment up to which a group counts as following a teacher node
 CHUNK = 5000  # points at a time, so that memory does not grow with the data
@@ -79,7 +80,7 @@ def prune(
     small = _assembled(found, order[:count], net)
     bound = _bound(net, found, order[:count], x)
     if refit:
-        _refit(small, x, y)
+        refit_in_parts(small, x, y, CHUNK)
     lost, largest = _change(small, x, y)
     curve = [(n, loss / variance) for n, loss in losses.items()]
     return Pruned(small, found, order[:count].tolist(), curve, lost / variance, largest, bound)
@@ -156,19 +157,6 @@ def _bound(net: MLP, found: Groups, kept: Tensor, x: Tensor) -> float:
     with torch.no_grad():
         size = absolute(net)(torch.maximum(box.low.abs(), box.high.abs())[None])[0, 0]
     return float((change + 4 * sum(net.widths) * torch.finfo(x.dtype).eps * size).max())
-
-
-@torch.no_grad()
-def _refit(small: MLP, x: Tensor, y: Tensor) -> None:
-    """Top weights and bias by least squares to the old outputs."""
-    n = small.widths[1]
-    gram, cross = torch.zeros(n + 1, n + 1, dtype=torch.float64), 0.0
-    for part, its in zip(x.split(CHUNK), y.split(CHUNK), strict=True):
-        f = nn.functional.pad(small.layers(part)[0][0], (0, 1), value=1.0)
-        gram += f.T @ f
-        cross = cross + f.T @ its
-    solution = torch.linalg.lstsq(gram, cross, driver="gelsd").solution
-    small.W[1].data[0], small.b[1].data[0, 0] = solution[:-1], solution[-1]
 
 
 @torch.no_grad()

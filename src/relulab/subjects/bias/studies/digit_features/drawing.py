@@ -5,11 +5,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import legend, panels
+from relulab.lab.show.figure import AMBER, BLUE, GREY, LEAF, RED, SILVER, legend, panels
 
-COLOURS = {"different": "#30638e", "both 0": "#e08e1b", "both 1": "#5a9a4e"}
+COLOURS = {"different": BLUE, "both 0": AMBER, "both 1": LEAF}
 LABELS = {"different": "different classes", "both 0": "both zeros", "both 1": "both ones"}
-PLUS, MINUS = "#e08e1b", "#30638e"
+PLUS, MINUS = AMBER, BLUE
 NAMES = ("pictures", *(f"layer {l}" for l in range(1, 8)))
 SHOWN = 10  # singular values, as many as the paper shows
 
@@ -58,7 +58,7 @@ def cosines(result: xr.Dataset) -> Figure:
             ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLOURS[kind], ms=4, label=LABELS[kind])
             each = result.cosine_quantile.sel(when=when, side=side, pair=kind, level=0.5).transpose("layer", "seed")
             ax.plot(x + 0.1, each, "_", color=COLOURS[kind], ms=4, mew=0.8)
-        ax.axhline(0, color="#555555", lw=0.8)
+        ax.axhline(0, color=GREY, lw=0.8)
         ax.set(title=title, xlabel="layer", xticks=range(len(NAMES)))
         ax.grid(axis="x", visible=False)
     axes[0, 0].set_ylabel("cosine of two held-out digits")
@@ -73,7 +73,7 @@ def weights(result: xr.Dataset) -> Figure:
     figure, axes = panels(1, 2, width=3.2, height=2.6)
     left, right = axes[0]
     top = result.singular.sel(rank=slice(1, SHOWN)).transpose("when", "seed", "rank")
-    for when, colour, words in (("start", "#999999", "before training"), ("end", "#d1495b", "after training")):
+    for when, colour, words in (("start", SILVER, "before training"), ("end", RED, "after training")):
         for i, row in enumerate(top.sel(when=when).values):
             ax_label = words if not i else None
             left.plot(top["rank"], row, "o", color=colour, ms=4, alpha=0.6, mec="none", label=ax_label)
@@ -86,8 +86,8 @@ def weights(result: xr.Dataset) -> Figure:
         right.plot(*place[mark].T, "o", color=colour, ms=4.5, alpha=0.65, mec="none", label=f"{words}: {mark.sum()}")
     right.set(title="b) neurons, rows of $W_7$, one seed", xlabel="first singular direction")
     right.set_ylabel("second")
-    right.axhline(0, color="#555555", lw=0.8)
-    right.axvline(0, color="#555555", lw=0.8)
+    right.axhline(0, color=GREY, lw=0.8)
+    right.axvline(0, color=GREY, lw=0.8)
     right.legend()
     return figure
 
@@ -96,7 +96,7 @@ def training(result: xr.Dataset) -> Figure:
     """Loss, mistakes and the similarity of layer-7 features over epochs, a line a seed."""
     figure, axes = panels(1, 3, width=2.6, height=2.2)
     error = 1 - result.accuracy
-    for part, colour in (("train", "#999999"), ("held out", "#d1495b")):
+    for part, colour in (("train", SILVER), ("held out", RED)):
         for ax, values in zip(axes[0, :2], (result.loss, error), strict=True):
             _lines(ax, values.sel(part=part), colour, part)
     for kind, colour in COLOURS.items():

@@ -1,16 +1,17 @@
 """What IB figures 3 and 4 show of a network of digits, as numbers: similarities layer by layer, and the weights W₇."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from relulab.subjects.bias.tools.digit_net import LAYERS, layer_features
 from relulab.subjects.bias.tools.similarity import KINDS, Pairs, more_alike, pairs
-from relulab.train.adam import Fit, fit
 
 SIDES = ("before", "after")
 """Of the ReLU. The pictures themselves, layer 0, have none, and stand under both."""
@@ -19,6 +20,23 @@ INNER = np.linspace(-1, 3, 201)
 """Edges of bins for xᵢᵀxⱼ over the layer's mean ‖x‖²; what lies beyond is counted in the outermost bins."""
 COSINE = np.linspace(-1, 1, 201)
 PLACE = ("side", "layer", "pair")
+
+
+class Fit(NamedTuple):
+    """Mean binary cross-entropy and share of right answers, in float64."""
+
+    loss: float
+    accuracy: float
+
+
+def cross_entropy(logit: Float[Tensor, "N 1"], y: Float[Tensor, " N"]) -> Float64[Tensor, ""]:
+    """The mean binary cross-entropy of logits for labels 0 and 1, in float64."""
+    return binary_cross_entropy_with_logits(logit[:, 0].double(), y.double())
+
+
+def accuracy(logit: Float[Tensor, "N 1"], y: Float[Tensor, " N"]) -> Float64[Tensor, ""]:
+    """The share of logits on the side of their label, 0 or 1."""
+    return ((logit[:, 0] > 0) == (y > 0.5)).double().mean()
 
 
 def similarities(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " N"]) -> xr.Dataset:
@@ -89,7 +107,9 @@ def course(
     *_, (_, _, f) = layer_features(net, x)
     found = pairs(f, y)
     rows = [[np.median(found[k].cosine) for k in KINDS], [found[k].breaking(k).mean() for k in KINDS]]
-    return fit(net.fc8(f)[:, 0], y.float()), np.array(rows)
+    with torch.no_grad():
+        logit = net.fc8(f)
+    return Fit(float(cross_entropy(logit, y.float())), float(accuracy(logit, y.float()))), np.array(rows)
 
 
 def singular_values(net: nn.Sequential) -> Float64[np.ndarray, " n"]:

@@ -9,19 +9,31 @@ from annotated_types import Ge, Gt, Lt
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
 from pydantic import PositiveFloat, PositiveInt
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.mnist import HOW, Digits, mnist
+from relulab.data.tensor_task import TensorTask
 from relulab.lab.claim import Claim
 from relulab.lab.study import Study, Tick, Unit
 from relulab.subjects.bias.studies.digit_features import claims, drawing
-from relulab.subjects.bias.studies.digit_features.measures import course, neurons, similarities, singular_values
+from relulab.subjects.bias.studies.digit_features.measures import (
+    accuracy,
+    course,
+    cross_entropy,
+    neurons,
+    similarities,
+    singular_values,
+)
 from relulab.subjects.bias.tools.digit_net import MACS, digit_net
-from relulab.train.adam import adam_epochs
+from relulab.train.fit import fit
+from relulab.train.optimizers import Adam
+from relulab.train.probe import Probe, Reading
 
 CLASSES = (0, 1)
+FIT = ("loss", "accuracy")
 
 
 class DigitFeatures(Study):
@@ -99,21 +111,29 @@ class DigitFeatures(Study):
         (x, y), held_out = self.digits(seed)
         # With channels last the convolutions take about a tenth less time on a CPU.
         net = digit_net(seed, scale=self.scale, root=self.root).to(memory_format=torch.channels_last)
-        looks, values, fits, sevenths = [similarities(net, *held_out)], [singular_values(net)], [], []
-        for train in adam_epochs(
-            net, x, y.float(), epochs=self.epochs, batch=self.batch, lr=self.lr, tick=tick,
-            order=lambda epoch: stream(self.root, Role.BATCHES, seed, epoch).permutation(len(x)),
-        ):  # fmt: skip
+        looks, values = [similarities(net, *held_out)], [singular_values(net)]
+
+        def look(net: nn.Sequential) -> Reading:
             held, seventh = course(net, *held_out)
-            fits.append((train, held))
-            sevenths.append(seventh)
+            fits = {
+                f"held_{name}": ((), torch.tensor(value, dtype=torch.float64))
+                for name, value in zip(FIT, held, strict=True)
+            }
+            return {**fits, "seventh": (("what", "pair"), torch.from_numpy(seventh))}
+
+        history = fit(
+            net, TensorTask(x, y.float(), seed=seed, root=self.root), epochs=self.epochs, batch=self.batch,
+            optimizer=Adam(self.lr), loss=lambda logit, y: binary_cross_entropy_with_logits(logit[:, 0], y),
+            meters={"loss": cross_entropy, "accuracy": accuracy}, probes=[Probe(range(1, self.epochs + 1), look)],
+            tick=tick,
+        )  # fmt: skip
         looks, values = [*looks, similarities(net, *held_out)], [*values, singular_values(net)]
         found = xr.concat(looks, xr.Variable("when", ["start", "end"])).merge(neurons(net, *held_out))
         found["singular"] = (("when", "rank"), np.stack(values))
-        for i, name in enumerate(("loss", "accuracy")):
-            found[name] = (("epoch", "part"), np.array(fits)[..., i])
+        for name in FIT:
+            found[name] = (("epoch", "part"), np.stack([history[name].values, history[f"held_{name}"].values], 1))
         for i, name in enumerate(("seventh_cosine", "seventh_breaking")):
-            found[name] = (("epoch", "pair"), np.stack(sevenths)[:, i])
+            found[name] = (("epoch", "pair"), history.seventh.values[:, i])
         rank, epoch = np.arange(1, len(values[0]) + 1), np.arange(1, self.epochs + 1)
         return found.assign_coords(rank=rank, epoch=epoch, part=["train", "held out"]).expand_dims(seed=[seed])
 

@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
+from relulab.core.slope import power
 from relulab.lab.claim import Claim, claim
-from relulab.subjects.bias.tools.neuron_path import DECADE
+from relulab.subjects.bias.tools.neuron_flow import DECADE
 
 WORDS = {"paper": "the paper's data", "spanning": "data whose support examples span the space"}
 TOLERANCE = 1e-3  # of directions, when the step is halved
@@ -39,11 +40,11 @@ def statements(kind: str, result: xr.Dataset, d: int) -> list[Claim]:
               result.halving.values, "<", TOLERANCE, "The tolerance is ours.", (0, 2)),
     ]  # fmt: skip
     if kind == "paper":
-        power = powers(result)
+        found_power = powers(result)
         found.append(
             claim(id.format("rate"), f"{on}, where support examples do not span, the distance of eq. 8 falls as the "
-                  "power −1/2 of −log ℓ: distance of the power from it", abs(power + 0.5), "<", NEAR,
-                  f"The power is {power.mean():.3f}. This law is ours, and "
+                  "power −1/2 of −log ℓ: distance of the power from it", abs(found_power + 0.5), "<", NEAR,
+                  f"The power is {found_power.mean():.3f}. This law is ours, and "
                   "its bound was set after trials.", (0, np.inf))
         )  # fmt: skip
     return found
@@ -74,5 +75,5 @@ def powers(result: xr.Dataset) -> np.ndarray:
     for seed in result.seed:
         M, first = -result.log_loss.sel(seed=seed).values, result["first"].sel(seed=seed).values
         late = np.isfinite(M) & (np.nanmax(M) / DECADE <= M)
-        found.append(np.polyfit(np.log(M[late]), np.log(first[late]), 1)[0] if late.sum() > 2 else np.nan)
+        found.append(power(M[late], first[late], fewest=3))
     return np.array(found)

@@ -5,10 +5,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import BLUE, GOLD, GREY, ORANGE, RED, SILVER, TEAL, panels
 
-KINDS = {"paper": ("the paper's data", "#d1495b"), "spanning": ("supports that span", "#00798c")}
-PLACES = {"off": "#999999", "positive": "#e07b39", "negative": "#30638e", "undecided": "#edae49"}
+KINDS = {"paper": ("the paper's data", RED), "spanning": ("supports that span", TEAL)}
+PLACES = {"off": SILVER, "positive": ORANGE, "negative": BLUE, "undecided": GOLD}
 FRAMES = 90
 
 
@@ -30,7 +30,7 @@ def directions(result: xr.Dataset) -> Figure:
             ends,
             0.5 * (ends / ends[0]) ** power,
             style,
-            color="#555555",
+            color=GREY,
             lw=1,
             label=f"power {power:g}".replace("-", "−"),
         )

@@ -22,7 +22,7 @@ from relulab.subjects.bias.instruments.limit import limit_distance, live
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.studies.max_margin_limit.claims import statements
 from relulab.subjects.bias.studies.max_margin_limit.drawing import directions, turning
-from relulab.subjects.bias.tools.neuron_path import neurons
+from relulab.subjects.bias.tools.neuron_flow import neurons
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
 KINDS = {"paper": OppositeOrthants, "spanning": SpanningSupports}

@@ -5,15 +5,15 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import panels
+from relulab.lab.show.figure import ASH, BLUE, ORANGE, TEAL, panels
 
-POSITIVE, NEGATIVE, PLAIN = "#e07b39", "#30638e", "#00798c"
+POSITIVE, NEGATIVE, PLAIN = ORANGE, BLUE, TEAL
 
 
 def singular_values(ax: Axes, result: xr.Dataset, layer: int) -> None:
     s = result.singular.sel(layer=layer)
     ax.plot(s["rank"], s.transpose("rank", "seed"), "o", color=PLAIN, ms=3, alpha=0.4)
-    ax.axhline(float(result.start.sel(layer=layer).mean()), color="#888888", lw=0.8, ls=":")
+    ax.axhline(float(result.start.sel(layer=layer).mean()), color=ASH, lw=0.8, ls=":")
     ax.set(title=f"singular values of $W_{layer}$", xlabel="number", xticks=[1, 2, 3, 5, 10], ylim=(0, None))
 
 
@@ -30,7 +30,7 @@ def projected(ax: Axes, result: xr.Dataset, layer: int) -> None:
 def correlations(ax: Axes, result: xr.Dataset) -> None:
     values, seeds = result.correlation.values, result.sizes["seed"]
     ax.hist(values.ravel(), bins=np.linspace(-1, 1, 41), weights=np.full(values.size, 1 / seeds), color=PLAIN)
-    ax.axvline(0.9, color="#888888", lw=0.8, ls=":")
+    ax.axvline(0.9, color=ASH, lw=0.8, ls=":")
     ax.set(title="correlation with max-margin", xlabel="cosine", ylabel="neurons a network", xlim=(-1, 1.02))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import legend, panels
+from relulab.lab.show.figure import ASH, BLUE, ORANGE, SLATE, TEAL, legend, panels
 
 FLOOR = 1e-8  # risks below are drawn there: what is smaller is nothing
 
@@ -17,10 +17,10 @@ def curves(result: xr.Dataset, bounds: xr.Dataset) -> Figure:
     for ax, law in zip(axes[0], laws, strict=True):
         n = result.n
         for name, (style, words) in styles.items():
-            ax.plot(n, bounds[name].sel(law=law).clip(FLOOR), style, color="#444444", lw=1, label=words)
+            ax.plot(n, bounds[name].sel(law=law).clip(FLOOR), style, color=SLATE, lw=1, label=words)
         risk = result.risk.sel(law=law).transpose("n", "seed").clip(FLOOR)
-        ax.plot(n, risk, color="#00798c", lw=0.6, alpha=0.3)
-        ax.plot(n, risk.mean("seed"), color="#00798c", lw=1.6, label="measured")
+        ax.plot(n, risk, color=TEAL, lw=0.6, alpha=0.3)
+        ax.plot(n, risk.mean("seed"), color=TEAL, lw=1.6, label="measured")
         ax.set(title=str(law), xscale="log", yscale="log", xlabel="points n", ylim=(FLOOR, 1.5))
     axes[0, 0].set_ylabel("expected transfer risk")
     legend(figure, axes[0, 0])
@@ -33,9 +33,9 @@ def random_tasks(result: xr.Dataset) -> Figure:
     ax = axes[0, 0]
     risk, bound = (result[k].values.ravel().clip(FLOOR) for k in ("task_risk", "task_bound"))
     margin = result.task_widest.values.ravel() < np.pi / 2
-    for here, colour, words in ((margin, "#e07b39", "with a margin"), (~margin, "#30638e", "without")):
+    for here, colour, words in ((margin, ORANGE, "with a margin"), (~margin, BLUE, "without")):
         ax.plot(risk[here], bound[here], "o", color=colour, ms=2, alpha=0.5, label=words)
-    ax.plot([FLOOR, 1], [FLOOR, 1], color="#888888", lw=0.8)
+    ax.plot([FLOOR, 1], [FLOOR, 1], color=ASH, lw=0.8)
     ax.set(
         xscale="log", yscale="log", xlabel="measured risk", ylabel="bound", title=f"{len(risk)} random tasks",
         xlim=(FLOOR / 1.5, 1.5), ylim=(FLOOR / 1.5, 1.5),

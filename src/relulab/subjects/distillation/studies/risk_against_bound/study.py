@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from pydantic import AfterValidator, PositiveFloat, PositiveInt
 
 from relulab.core.seeds import Role, stream
+from relulab.core.slope import power
 from relulab.lab.claim import Claim, claim, half_width
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.studies.risk_against_bound.drawing import curves, random_tasks
@@ -157,8 +158,7 @@ class RiskAgainstBound(Study):
 
     def _slopes(self, risk: xr.DataArray) -> np.ndarray:
         some = risk.where((risk.n >= 5) & (risk.n <= self.d / 2), drop=True).transpose("n", "seed")
-        x = np.log(some.n / np.log(some.n)).values
-        return np.polyfit(x, np.log(some.values), 1)[0] if len(x) > 1 else np.full(some.sizes["seed"], np.nan)
+        return power((some.n / np.log(some.n)).values, some.values)
 
 
 STUDY = RiskAgainstBound

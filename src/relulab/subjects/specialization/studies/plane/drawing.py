@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import legend, panels
+from relulab.lab.show.figure import AMBER, BLUE, CLOUD, GREY, INK, LEAF, PURPLE, RED, TEAL, legend, panels
 
 WINDOW = 0.6  # the papers' picture shows |x₁|, |x₂| up to here
 V_K = r"$\|v_k\|$"
-INK, FAR, NEAR = "#222222", "#d1495b", "#00798c"
+FAR, NEAR = RED, TEAL
 DASHES = (3, 3.75)
-COLOURS = ("#d1495b", "#e08e1b", "#00798c", "#30638e", "#8d5a97", "#5a9a4e")
+COLOURS = (RED, AMBER, TEAL, BLUE, PURPLE, LEAF)
 
 
 def boundary(w: Float[np.ndarray, "n 2"], b: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 2 2"]:
@@ -82,7 +82,7 @@ def students(end: xr.Dataset, tolerance: float) -> Figure:
     for which, shade, label in ((near, NEAR, "aligned"), (~near, FAR, "not aligned")):
         name = f"{label}: {which.sum()} of {which.size} students"
         ax.plot(error.values[which], size.values[which], "o", ms=4, alpha=0.6, mec="none", color=shade, label=name)
-    ax.axvline(tolerance, color="#555555", lw=0.8, ls=":")
+    ax.axvline(tolerance, color=GREY, lw=0.8, ls=":")
     ax.set(xscale="log", yscale="log", xlabel="alignment error with the nearest teacher node")
     ax.set_ylabel("contribution $\\|v_k\\|\\,\\|w_k\\|$")
     ax.set_title(f"All students of {end.sizes['seed']} seeds at the end of training")
@@ -102,7 +102,7 @@ def lines(one: xr.Dataset) -> Animation:
     axes["bars"].set(ylim=(0, 1.05 * top), xlabel="student k", ylabel=V_K, xticks=range(1, n + 1))
     axes["bars"].grid(axis="x", visible=False)
     axes["bars"].set_axisbelow(True)
-    axes["loss"].plot(steps, one.loss, color="#bbbbbb", lw=1)
+    axes["loss"].plot(steps, one.loss, color=CLOUD, lw=1)
     (past,), (dot,) = axes["loss"].plot([], [], color=INK, lw=1.4), axes["loss"].plot([], [], "o", color=INK, ms=4)
     axes["loss"].set_xscale("symlog", linthresh=float(steps[1]), linscale=0.3)
     ticks = [0, *(10**k for k in range(1, 9) if steps[1] < 10**k <= steps[-1])]

@@ -7,21 +7,22 @@ import numpy as np
 import torch
 import xarray as xr
 from annotated_types import Ge
-from jaxtyping import Bool, Float
 from matplotlib.figure import Figure
 from pydantic import PositiveFloat, PositiveInt
-from torch import Tensor
 
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Points, Task
-from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.claim import Claim
 from relulab.lab.show.animation import Animation
 from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.studies.plane.claims import statements
 from relulab.subjects.specialization.studies.plane.drawing import frames, lines, students
-from relulab.subjects.specialization.studies.two_layer_students import STEP, Statement
+from relulab.subjects.specialization.studies.plane.measures import hidden, share
+from relulab.subjects.specialization.studies.statements import claimed
+from relulab.subjects.specialization.studies.two_layer_students import STEP, step_flops
 from relulab.subjects.specialization.tools.nodes import Nodes
 from relulab.subjects.specialization.tools.teacher import teacher
 from relulab.train.probe import Probe, Reading
@@ -92,7 +93,7 @@ class Plane(Study):
         found = []
         for seeds in blocks(self.seeds, 8):
             steps = self.epochs * self.steps
-            flops = steps * (STEP + len(seeds) * 2.0 * self.batch * self.n * (2 * 2 + 3 * self.C))
+            flops = steps * (STEP + len(seeds) * step_flops(self.batch, 2, self.n, self.C))
             found.append(Unit(f"seeds{seeds[0]}-{seeds[-1]}", {"seeds": seeds}, len(seeds) * steps, flops))
         return found
 
@@ -160,73 +161,7 @@ class Plane(Study):
     def claims(self, result: xr.Dataset) -> list[Claim]:
         """A seed whose training diverged has no value."""
         lost = ~np.isfinite(result.loss.isel(step=-1).values)
-        note = f" Training diverged in {lost.sum()} of {self.seeds} seeds: lower lr or sigma." if lost.any() else ""
-        return [
-            claim(*s._replace(values=np.where(lost, np.nan, s.values), note=(s.note + note).strip()))
-            for s in self.statements(result)
-        ]
-
-    def statements(self, result: xr.Dataset) -> list[Statement]:
-        """What the papers say under the picture and in theorems 1 and 2, in numbers."""
-        first, last = (result.isel(step=i).transpose("seed", ...) for i in (0, -1))
-        worst = [at.error.min("student").max("node") for at in (first, last)]
-        nearest = last.error.min("node")
-        apart, v = nearest > self.tolerance, last.fan_out
-        faded = (~apart | (v < first.fan_out)).all("student")
-        covered, none = int((worst[1] <= self.tolerance).sum()), int((~apart).all("student").sum())
-        empty = f"{none} of {self.seeds} seeds have no un-aligned student." if none else "Every seed has some."
-        return [
-            Statement(
-                "SS.F3.aligned",
-                "Every teacher node gets a student on its line: log₁₀ alignment error of the worst node, end less "
-                "start",
-                (np.log10(worst[1]) - np.log10(worst[0])).values,
-                "<",
-                note=f"In {covered} of {self.seeds} seeds every node ends within {self.tolerance:g}.",
-            ),
-            Statement(
-                "SS.F3.fan-out",
-                "Students far from every teacher node have small fan-out: rank correlation of alignment error and "
-                "‖v_k‖ over the students of a network",
-                rank_correlation(nearest.values, v.values),
-                "<",
-                within=(-1, 1),
-            ),
-            Statement(
-                "S0.F2.fade",
-                "‖v_k‖ goes to zero for students that are not aligned: share of seeds in which each of them ends "
-                "below its start",
-                faded.values.astype(float),
-                bound=0.5,
-                note=empty,
-                within=(0, 1),
-            ),
-            Statement(
-                "SS.F3.share",
-                "Un-aligned students together add nothing: their share of the variance of the output, at the end",
-                last.share.values,
-                "<",
-                bound=0.01,
-                note=empty,
-                within=(0, np.inf),
-            ),
-        ]
-
-
-def hidden(net: MLP) -> Nodes:
-    """The hidden nodes of every lane of a two-layer network, in float64."""
-    return Nodes(net.W[0].data.mT.double(), net.b[0].data[:, 0].double())
-
-
-@torch.no_grad()
-def share(net: MLP, x: Float[Tensor, "lane N d"], chosen: Bool[Tensor, "lane n"]) -> Float[Tensor, " lane"]:
-    """Σ_c Var_x[Σ_{k chosen} v_kc f_k(x)] / Σ_c Var_x[f_c(x)]: the chosen nodes' share of the output's variance."""
-    f_1 = net.layers(x)[0]
-    f_1, V = (f_1 - f_1.mean(1, keepdim=True)).double(), net.W[1].double()
-    # Σ_c Var[Σ_k v_kc f_k] = Σ_kl Cov[f_k, f_l] v_kᵀv_l, which never forms the outputs
-    terms = (f_1.mT @ f_1) * (V @ V.mT)
-    both = chosen.unsqueeze(1) & chosen.unsqueeze(2)
-    return (terms * both).sum((1, 2)) / terms.sum((1, 2))
+        return claimed(statements(result, self.tolerance), lost)
 
 
 STUDY = Plane

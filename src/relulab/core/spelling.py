@@ -1,0 +1,27 @@
+"""British and American spellings of one word, taken for the same."""
+
+import re
+
+BRITISH = (
+    (r"is(?=(e|ed|es|er|ers|ing|ation|ations)\b)", "iz"),
+    (r"ys(?=(e|ed|es|er|ing)\b)", "yz"),
+    (r"our\b(?<=[bdlmnpv]our)", "or"),
+    (r"\blearnt\b", "learned"),
+    (r"\bmodell", "model"),
+    (r"\blabell", "label"),
+    (r"\bcentre", "center"),
+    (r"\bgrey", "gray"),
+    (r"programme\b", "program"),
+)
+
+
+def american(text: str) -> str:
+    """The text in lower case and American spelling, for comparisons.
+
+    >>> american("Optimisation bias"), american("colour") == american("color"), american("Learnt function")
+    ('optimization bias', True, 'learned function')
+    """
+    text = text.lower()
+    for pattern, spelling in BRITISH:
+        text = re.sub(pattern, spelling, text)
+    return text

@@ -1,0 +1,166 @@
+"""How results look in a terminal."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from relulab.lab.index import Entry, Subject, papers
+from relulab.lab.paper import paper_of
+from relulab.lab.show.checks import checks
+from relulab.lab.show.parts import Grid, Line, Marked, Part
+from relulab.lab.show.words import ago, number, size, span
+
+console = Console()
+errors = Console(stderr=True)
+LOOKS = {"plain": "", "strong": "bold", "quiet": "dim"}
+COLOURS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
+
+
+def working(words: str) -> AbstractContextManager:
+    """A sign of life on a terminal while something without a bar of its own is under way; nothing elsewhere."""
+    return errors.status(words) if errors.is_terminal else nullcontext()
+
+
+def verdict(name: str) -> str:
+    return f"[{COLOURS[name]}]{name}[/]"
+
+
+def print_run(summary: dict) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column, options in (("verdict", {}), ("claim", {}), ("measured [95 %]", {"no_wrap": True}), ("criterion", {})):
+        table.add_column(column, **options)
+    for c in summary["claims"]:
+        interval = f"{number(c['measured'])} [{number(c['low'])}, {number(c['high'])}]"
+        note = f"\n[dim]{escape(c['note'])}[/]" if c["note"] else ""
+        criterion = c["criterion"].partition(",")[0]
+        table.add_row(verdict(c["verdict"]), escape(c["says"]) + note, escape(interval), escape(criterion))
+    console.print(table)
+    rate = summary["seed_steps"] / max(summary["seconds"], 1e-9)
+    console.print(
+        f"{summary['seed_steps']:,} seed-steps, {span(summary['seconds'])} ({rate:,.0f} a second); results in "
+        f"{summary['run']}",
+        style="dim",
+    )
+
+
+def print_check(document: dict[str, Any]) -> None:
+    """Each demonstration: its verdict, then what was checked, over the whole width of the terminal."""
+    console.print(document["theorem"], style="italic", highlight=False)
+    for d in document["demonstrations"]:
+        as_it_should = d["verdict"] == d["expected"]
+        outcome = "as expected" if as_it_should else f"[bold red]but {d['expected']} was expected[/]"
+        console.print(f"{verdict(d['verdict'])}, {outcome}: [bold]{escape(d['name'])}[/]", highlight=False)
+        print_parts(checks(d))
+
+
+def print_parts(parts: Iterable[Part]) -> None:
+    """The sentences and tables of an answer."""
+    for kind, group in groupby(parts, key=type):
+        if kind is Marked:
+            console.print(_marked(list(group)))  # type: ignore[arg-type]
+            continue
+        for part in group:
+            if isinstance(part, Grid):
+                console.print(_grid(part))
+            else:
+                line = part if isinstance(part, Line) else Line(str(part))
+                console.print(_coloured(line.text), style=LOOKS[line.look], highlight=False)
+
+
+def _coloured(text: str) -> Text:
+    """The text, a verdict at its beginning in that verdict's color."""
+    word = text.partition(" ")[0]
+    return Text.assemble((word, COLOURS[word]), text[len(word) :]) if word in COLOURS else Text(text)
+
+
+def _marked(rows: Sequence[Marked]) -> Table:
+    """A line for each, with what goes over it set in."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=3, no_wrap=True, justify="right", style="dim")
+    table.add_column(style="dim")
+    for row in rows:
+        table.add_row(row.mark, escape(row.text))
+    return table
+
+
+def _grid(grid: Grid) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in grid.columns:
+        left = column in grid.left
+        table.add_column(escape(column), justify="left" if left else "right", overflow="fold" if left else "ellipsis")
+    for row in grid.rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+KINDS = {"study": "Studies", "theorem": "Theorems", "instrument": "Instruments", "measurement": "Measurements"}
+
+
+def print_entries(subject: Subject, things: Sequence[Entry]) -> None:
+    """A subject's things, by kind: ids, name and title."""
+    console.print(f"[bold]{escape(subject.name)}[/]: {escape(subject.title)}", highlight=False)
+    for kind, group in groupby(things, key=lambda entry: entry.kind):
+        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(f"  {KINDS[kind]}", no_wrap=True)
+        table.add_column("")
+        table.add_column("", overflow="fold", max_width=16)
+        for entry in group:
+            table.add_row(f"  {entry.name}", escape(entry.title), " ".join(entry.ids))
+        console.print(table)
+    console.print()
+
+
+def print_json(document: object) -> None:
+    """One document on standard output and nothing else."""
+    print(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def print_runs(rows: list[dict]) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("run", "state", "units", "size", "last change"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        state = f"{row['state']} by {row['holder']}" if row["holder"] else row["state"]
+        units = f"{row['done']} of {row['units']}"
+        table.add_row(escape(row["run"]), escape(state), units, size(row["bytes"]), ago(row["updated"]))
+    console.print(table)
+
+
+def print_overview(runs: list[dict], checked: list[dict]) -> None:
+    """A row a paper: how many claims and demonstrations came out how."""
+    verdicts: dict[str, Counter] = {}
+    for run in runs:
+        for c in run["claims"]:
+            verdicts.setdefault(paper_of(c["id"]), Counter())[c["verdict"]] += 1
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("paper", "", "holds", "refuted", "inconclusive", "demonstrations as expected"):
+        table.add_column(column)
+    for tag, paper in papers().items():
+        demonstrations = [d for check in checked if paper_of(check["theorem"]) == tag for d in check["demonstrations"]]
+        if tag not in verdicts and not demonstrations:
+            continue
+        right = sum(d["expected"] == d["verdict"] for d in demonstrations)
+        counts = verdicts.get(tag, Counter())
+        cells = (str(counts[name]) for name in ("HOLDS", "REFUTED", "INCONCLUSIVE"))
+        table.add_row(tag, paper.title, *cells, f"{right} of {len(demonstrations)}" if demonstrations else "–")
+    console.print(table)
+
+
+def print_document(document: dict) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for key, value in document.items():
+        rows = value.items() if isinstance(value, dict) else [("", value)]
+        for i, (name, cell) in enumerate(rows):
+            text = f"{name}: {cell}" if name else str(cell)
+            table.add_row(key if i == 0 else "", escape(text))
+    console.print(table)

@@ -1,0 +1,71 @@
+"""What the index knows of a thing: enough to list it, to find it and to show it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Kind = Literal["study", "theorem", "instrument", "measurement"]
+ROOMS: dict[str, Kind] = {
+    "studies": "study", "theorems": "theorem", "instruments": "instrument", "measurements": "measurement",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A package with some of the rooms ``studies``, ``theorems``, ``instruments`` and ``measurements``."""
+
+    name: str
+    package: str
+    folder: Path
+    title: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """A field of a study, an input or a measurement, as it is written in the source."""
+
+    name: str
+    annotation: str
+    default: Any
+    required: bool
+    meaning: str
+
+    @property
+    def flag(self) -> bool:
+        """Whether it is a yes or no."""
+        return self.annotation == "bool"
+
+    @property
+    def several(self) -> bool:
+        """Whether it takes any number of values."""
+        return self.annotation.startswith(("list[", "tuple["))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing of a subject. ``details`` are those of its kind, as ``relulab show`` prints them."""
+
+    kind: Kind
+    subject: str
+    module: str
+    name: str
+    ids: tuple[str, ...]
+    title: str
+    source: str
+    about: str
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that it can be called on the command line."""
+        return tuple(dict.fromkeys((*self.ids, self.name, self.name.replace("_", "-"))))
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its row in ``relulab list --json``."""
+        presets = [*self.details["presets"]] if self.kind == "study" else []
+        return {
+            "kind": self.kind, "name": self.name, "ids": list(self.ids), "title": self.title, "presets": presets,
+            "subject": self.subject,
+        }  # fmt: skip

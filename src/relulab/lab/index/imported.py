@@ -1,0 +1,87 @@
+"""The same entries as ``declared`` reads, taken from the imported objects: for files that compute what they declare."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any
+
+from relulab.core.errors import UserError
+from relulab.lab.index.declared import PAPER, first_line
+from relulab.lab.index.entry import Entry, Option
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+def imported(kind: str, subject: str, module: str) -> Iterator[Entry]:
+    """The entries of a module in the room of some kind."""
+    read = {"study": _study, "theorem": _theorem, "instrument": _instruments, "measurement": _measurement}[kind]
+    for found in read(import_module(module)):
+        yield Entry(kind, subject, module, **found)  # type: ignore[arg-type]
+
+
+def _object(module: Any, name: str) -> Any:
+    if not hasattr(module, name):
+        raise UserError(f"{module.__file__} lacks {name} = …, by which the index finds it")
+    return getattr(module, name)
+
+
+def _study(module: Any) -> Iterator[dict[str, Any]]:
+    study = _object(module, "STUDY")
+    yield {
+        "name": study.name, "ids": study.ids, "title": study.title, "source": study.source,
+        "about": getdoc(study) or "",
+        "details": {
+            "remarks": study.remarks, "needs": study.needs, "fields": study.configured(PAPER).model_dump(mode="json"),
+            "meanings": {option.name: option.meaning for option in options(study)},
+            "presets": {**study.presets, PAPER: {}},
+        },
+    }  # fmt: skip
+
+
+def _theorem(module: Any) -> Iterator[dict[str, Any]]:
+    theorem = _object(module, "THEOREM")
+    yield {
+        "name": theorem.name, "ids": (theorem.id, *theorem.ids), "title": theorem.title, "source": theorem.source,
+        "about": theorem.statement,
+        "details": {
+            "demonstrations": {one.name: one.expected.name for one in theorem.demonstrations},
+            "on": [
+                {"title": kind.title, "options": options(kind), "settings": theorem.defaults(kind)}
+                for kind in theorem.on
+            ],
+        },
+    }  # fmt: skip
+
+
+def _instruments(module: Any) -> Iterator[dict[str, Any]]:
+    from relulab.lab.instrument import REGISTRY
+
+    for one in REGISTRY.values():
+        if one.function.__module__ == module.__name__:
+            about = getdoc(one.function) or ""
+            yield {"name": one.name, "ids": one.ids, "title": one.title, "source": one.source, "about": about}
+
+
+def _measurement(module: Any) -> Iterator[dict[str, Any]]:
+    found = _object(module, "MEASUREMENT")
+    about, names = getdoc(found) or "", ("arguments", "endings", "kept", "drawn", "verb")
+    yield {
+        "name": found.name, "ids": found.ids, "title": first_line(about), "source": found.source, "about": about,
+        "details": {"options": options(found), **{name: getattr(found, name) for name in names}},
+    }  # fmt: skip
+
+
+def options(model: "type[BaseModel]") -> list[Option]:
+    """The fields of a model."""
+    return [
+        Option(
+            name, _text(field.annotation), None if field.is_required() else field.get_default(), field.is_required(),
+            field.description or "",
+        )
+        for name, field in model.model_fields.items()
+    ]  # fmt: skip
+
+
+def _text(annotation: Any) -> str:
+    return annotation.__name__ if annotation.__class__ is type else str(annotation)

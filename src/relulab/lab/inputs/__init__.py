@@ -1,0 +1,1 @@
+"""The inputs that any subject may use, one file a kind."""

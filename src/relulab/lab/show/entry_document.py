@@ -1,0 +1,84 @@
+"""What ``relulab show`` says of an entry of the index."""
+
+from typing import Any
+
+from relulab.lab.index.contents import how_to_run
+from relulab.lab.index.entry import Entry, Option
+
+
+def document(entry: Entry) -> dict[str, Any]:
+    """The document of an entry, as ``relulab show --json`` prints it."""
+    kinds = {"study": _study, "theorem": _theorem, "instrument": _instrument, "measurement": _measurement}
+    return kinds[entry.kind](entry)
+
+
+def _study(entry: Entry) -> dict[str, Any]:
+    details = entry.details
+    found = {
+        "study": entry.name, "ids": list(entry.ids), "title": entry.title, "source": entry.source,
+        "about": entry.about, "remarks": details["remarks"], "fields": details["fields"],
+        "meanings": details["meanings"], "presets": details["presets"], "run": f"{how_to_run(entry)} --preset quick",
+    }  # fmt: skip
+    return found | ({"needs": details["needs"]} if details["needs"] else {})
+
+
+def _theorem(entry: Entry) -> dict[str, Any]:
+    found = {
+        "theorem": entry.ids[0], "title": entry.title, "source": entry.source, "statement": entry.about,
+        "demonstrations": entry.details["demonstrations"], "run": how_to_run(entry),
+    }  # fmt: skip
+    on = [_usage(entry, one) for one in entry.details["on"]]
+    return found | ({"on files": on[0] if len(on) == 1 else on} if on else {})
+
+
+def _usage(entry: Entry, one: dict[str, Any]) -> str:
+    """The command that checks a theorem on an input, with its settings and their defaults."""
+    words = [f"--{o.name} {o.name.upper()}" if o.required else f"[--{o.name} {o.name.upper()}]" for o in one["options"]]
+    words += [f"--set {name}={'…' if value is None else plain(value)}" for name, value in one["settings"].items()]
+    return " ".join([how_to_run(entry), *words])
+
+
+def _instrument(entry: Entry) -> dict[str, Any]:
+    return {
+        "instrument": entry.name, "title": entry.title, "source": entry.source, "about": entry.about,
+        "run": how_to_run(entry),
+    }  # fmt: skip
+
+
+def _measurement(entry: Entry) -> dict[str, Any]:
+    details, options = entry.details, entry.details["options"]
+    needed = [_word(option, details["arguments"]) for option in options if option.required]
+    more = {"--out": details["kept"]} if details["endings"] else {}
+    more |= {"--figure": details["drawn"]} if details["drawn"] else {}
+    return {
+        "measurement": entry.name, "title": entry.title, "source": entry.source, "about": entry.about,
+        "options": {option.name: option.meaning for option in options} | more,
+        "run": " ".join([how_to_run(entry), *needed]),
+    }  # fmt: skip
+
+
+def _word(option: Option, arguments: tuple[str, ...]) -> str:
+    shown = option.name.upper() + "..." * option.several
+    return shown if option.name in arguments else f"--{option.name} {shown}"
+
+
+def readable(found: dict[str, Any]) -> dict[str, Any]:
+    """The document with its values as one would type them."""
+    found = dict(found)
+    meanings = found.pop("meanings", {})
+    if meanings:
+        found["fields"] = {k: f"{plain(v)}  ({meanings[k]})" for k, v in found["fields"].items()}
+        found["presets"] = {
+            k: ", ".join(f"{n}={plain(v)}" for n, v in p.items()) or "the values above"
+            for k, p in found["presets"].items()
+        }
+    return {k: ", ".join(v) if isinstance(v, list) else v for k, v in found.items()}
+
+
+def plain(value: object) -> str:
+    """A value as one would write it after --set.
+
+    >>> plain((1, 2.5)), plain("median")
+    ('1,2.5', 'median')
+    """
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

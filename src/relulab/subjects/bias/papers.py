@@ -1,0 +1,17 @@
+"""The paper of this subject."""
+
+from relulab.lab.paper import Paper
+
+PAPERS = (
+    Paper(
+        tag="IB",
+        title="The Inductive Bias of ReLU Networks on Orthogonally Separable Data",
+        reference="M. Phuong, C. H. Lampert, ICLR 2021",
+        bibtex="""@inproceedings{phuong2021inductive,
+  author    = {Phuong, Mary and Lampert, Christoph H.},
+  title     = {The Inductive Bias of {ReLU} Networks on Orthogonally Separable Data},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2021}
+}""",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Teacher-aware against teacher-agnostic training points (SS figure 9)."""

@@ -1,0 +1,52 @@
+"""Losses of students of teacher-aware and of teacher-agnostic points."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from relulab.lab.show.figure import BLUE, RED, legend, log_ticks, panels
+from relulab.subjects.specialization.studies.teacher_aware.claims import interval
+
+COLORS = {"aware": RED, "agnostic": BLUE}
+
+
+def losses(result: xr.Dataset, widths: Sequence[int]) -> Figure:
+    """Evaluation and training loss over the number of points, a column a student width.
+
+    Args:
+        result: of the study.
+        widths: of students, in teacher widths.
+    """
+    # a single width needs room for the title
+    figure, axes = panels(2, len(widths), width=max(2.3, 5 / len(widths)), sharex=True, sharey="row")
+    ticks = apart(result.points.values.tolist())
+    for row, name in zip(axes, ("evaluation", "train"), strict=True):
+        mean, half = interval(np.log10(result[name].sortby("points")))
+        for ax, over in zip(row, widths, strict=True):
+            for kind, color in COLORS.items():
+                y, e = (a.sel(over=over, data=kind) for a in (mean, half))
+                ax.plot(y.points, y, ".-", ms=4, color=color, label=f"teacher-{kind}")
+                ax.fill_between(y.points, y - e, y + e, color=color, alpha=0.2, lw=0)
+            log_ticks(ax, ticks)
+        row[0].set_ylabel(f"log₁₀ {name} loss")
+    for over, top, bottom in zip(widths, *axes, strict=True):
+        top.set_title(f"{over}×")
+        bottom.set_xlabel("training points")
+    figure.suptitle(f"Mean and 95 % interval over {result.sizes['seed']} seeds; evaluation on N(0, σ² I)", fontsize=9)
+    legend(figure, axes[0, 0])
+    return figure
+
+
+def apart(points: Sequence[int]) -> list[int]:
+    """Those of the sizes whose labels have room on a logarithmic axis.
+
+    Args:
+        points: sizes, in any order.
+    """
+    kept: list[int] = []
+    for size in sorted(points):
+        if not kept or size / kept[-1] >= 2:
+            kept.append(size)
+    return kept

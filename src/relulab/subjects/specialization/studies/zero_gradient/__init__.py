@@ -1,0 +1,1 @@
+"""Alignment at zero gradient against the number of points (beyond SS)."""

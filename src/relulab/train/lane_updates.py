@@ -1,0 +1,88 @@
+"""Updates of parameters that all have a leading lane axis: one rate for all lanes or one a lane, clipping by lane."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from relulab.train.optimizers import SGD, Adam, Optimizer, rates
+
+
+def clip_by_lane_(gradients: Sequence[Tensor | None], most: float) -> None:
+    """Scales the gradients of every lane whose norm over all parameters is above ``most`` down to it, in place.
+
+    The factor is min(1, most / (‖g‖ + 10⁻⁶)), as in ``torch.nn.utils.clip_grad_norm_``, a lane at a time.
+    """
+    there = [g for g in gradients if g is not None]
+    norms = torch.stack([g.flatten(1).norm(dim=1) for g in there]).norm(dim=0)
+    factor = (most / (norms + 1e-6)).clamp(max=1.0)
+    for g in there:
+        g.mul_(over(factor, g))
+
+
+def over(values: Tensor, like: Tensor) -> Tensor:
+    """One value a lane, shaped so that it multiplies a parameter."""
+    return values.view(-1, *[1] * (like.dim() - 1))
+
+
+class LaneUpdate:
+    """The update of ``optimizer`` for ``parameters``, in place; its state lies in tensors that can be stored."""
+
+    def __init__(self, optimizer: Optimizer, parameters: Sequence[Tensor], lanes: int):
+        self.optimizer, self.parameters, self.steps = optimizer, list(parameters), 0
+        self.base = rates(optimizer, lanes)
+        names = ("m", "s") if isinstance(optimizer, Adam) else ("v",) if optimizer.momentum else ()
+        self.kept = {name: [torch.zeros_like(p) for p in self.parameters] for name in names}
+        self.scale(1.0)
+
+    def scale(self, factor: float) -> None:
+        """Multiplies the optimizer's own rate from now on."""
+        if isinstance(self.base, float):
+            self.rate: float | Tensor = self.base * factor
+        else:
+            p = self.parameters[0]
+            self.rate = (torch.tensor(self.base, dtype=torch.float64) * factor).to(p.device, p.dtype)
+
+    @torch.no_grad()
+    def __call__(self, gradients: Sequence[Tensor | None]) -> None:
+        self.steps += 1
+        for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True)):
+            if g is None:  # of a parameter that has no part in the output
+                continue
+            if self.optimizer.weight_decay:
+                g = g.add(p, alpha=self.optimizer.weight_decay)
+            self._adam(i, p, g) if isinstance(self.optimizer, Adam) else self._sgd(i, p, g)
+
+    def _sgd(self, i: int, p: Tensor, g: Tensor) -> None:
+        assert isinstance(self.optimizer, SGD)
+        mu = self.optimizer.momentum
+        if mu:
+            v = self.kept["v"][i].mul_(mu).add_(g)
+            g = g.add(v, alpha=mu) if self.optimizer.nesterov else v
+        self._descend(p, g)
+
+    def _adam(self, i: int, p: Tensor, g: Tensor) -> None:
+        assert isinstance(self.optimizer, Adam)
+        first, second = self.optimizer.betas
+        m = self.kept["m"][i].lerp_(g, 1 - first)
+        s = self.kept["s"][i].mul_(second).addcmul_(g, g, value=1 - second)
+        below = (s.sqrt() / (1 - second**self.steps) ** 0.5).add_(self.optimizer.eps)
+        self._descend(p, m.div(below).div_(1 - first**self.steps))
+
+    def _descend(self, p: Tensor, along: Tensor) -> None:
+        if isinstance(self.rate, Tensor):
+            p.addcmul_(along, over(self.rate, p), value=-1)
+        else:
+            p.add_(along, alpha=-self.rate)
+
+    def state(self) -> dict[str, Tensor]:
+        """What the next step depends on, besides the parameters."""
+        kept = {f"{name}.{i}": t for name, tensors in self.kept.items() for i, t in enumerate(tensors)}
+        return {**kept, "steps": torch.tensor(self.steps)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.steps = int(state["steps"])
+        for name, tensors in self.kept.items():
+            for i, tensor in enumerate(tensors):
+                tensor.copy_(state[f"{name}.{i}"])

@@ -1,0 +1,120 @@
+"""What the steps are fed: points with the targets of a loss, wrong labels, augmented batches, on a device."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from relulab.core.errors import UserError
+from relulab.core.seeds import Role, stream
+from relulab.data.label_noise import LabelNoise
+from relulab.data.labelled_task import LabelledTask
+from relulab.data.task import Points, TrainingTask
+from relulab.train.by_autograd import AnyLoss
+from relulab.train.feed import feed
+from relulab.train.losses import MSE, CrossEntropy, Logistic, Loss
+
+Augment = Callable[[Tensor, torch.Generator], Tensor]
+"""makes another batch of a batch of one network, with the random numbers of the generator, which is on the CPU"""
+
+
+def default_loss(task: TrainingTask) -> Loss:
+    """Logistic for labels ±1, cross-entropy for classes, squares for numbers."""
+    if isinstance(task, LabelledTask):
+        return Logistic()
+    return CrossEntropy() if getattr(task, "classes", None) else MSE()
+
+
+class Supply:
+    """Batches of ``task`` for a network with lanes (lane, batch, …) or without (batch, …)."""
+
+    def __init__(
+        self, task: TrainingTask, loss: AnyLoss, *, steps: int, batch: int, laned: bool, device: torch.device,
+        noise: LabelNoise | None = None, augment: Augment | None = None,
+    ):  # fmt: skip
+        self.task, self.loss, self.steps, self.batch, self.laned, self.device = task, loss, steps, batch, laned, device
+        self.noise, self.augment = noise or LabelNoise(), augment
+        self.generators = [torch.Generator() for _ in task.seeds] if augment else []
+        self._of: tuple[Points, int] | None = None
+        self._points: Points | None = None
+
+    def points(self, epoch: int) -> Points:
+        """The points of an epoch with the targets that the loss wants; kept while they stay the same."""
+        found = self.task.train(epoch)
+        noisy = epoch if self.noise.amount and (self.noise.each_epoch or getattr(self.task, "fresh", False)) else 0
+        if self._points is None or self._of is None or self._of[0] is not found or self._of[1] != noisy:
+            self._of = found, noisy
+            points = replace(found, Y=self._targets(found.Y, noisy))
+            self._points = replace(points, X=points.X.to(self.device), Y=points.Y.to(self.device))
+        return self._points
+
+    def _targets(self, Y: Tensor, epoch: int) -> Tensor:
+        ours, seeds, root = isinstance(self.loss, Loss), self.task.seeds, self.task.root
+        classes = 0 if Y.is_floating_point() else getattr(self.task, "classes", None) or int(Y.max()) + 1
+        labels = Y
+        if self.noise.amount:
+            if isinstance(self.task, LabelledTask):
+                wrong = self.noise.on_classes((Y[..., 0] > 0).long(), 2, seeds, root, epoch)
+                labels = (2 * wrong - 1).to(Y.dtype)[..., None]
+            elif not classes and isinstance(self.loss, CrossEntropy) and not self.loss.soft:
+                wrong = self.noise.on_classes(Y.argmax(-1), Y.shape[-1], seeds, root, epoch)
+                labels = one_hot(wrong, Y.shape[-1]).to(Y.dtype)
+            elif classes:
+                labels = self.noise.on_classes(Y, classes, seeds, root, epoch)
+            else:
+                labels = self.noise.on_numbers(Y, seeds, root, epoch)
+        if not ours:
+            return labels
+        assert isinstance(self.loss, Loss)
+        return self.loss.targets(self._scores(labels, classes))
+
+    def _scores(self, labels: Tensor, classes: int) -> Tensor:
+        """Targets as our losses take them, (lane, N, C): classes as ones among zeros, numbers as a column."""
+        if not classes:
+            return labels[..., None] if labels.dim() == 2 else labels
+        if isinstance(self.loss, Logistic) or (isinstance(self.loss, CrossEntropy) and self.loss.soft):
+            raise UserError(
+                f"{type(self.loss).__name__} does not take integer labels: use CrossEntropy() for classes, or give "
+                "labels ±1 (Logistic) or scores (soft) as numbers"
+            )
+        dtype = getattr(self.task, "dtype", torch.float32)
+        return one_hot(labels.long(), classes).to(dtype if dtype.is_floating_point else torch.float32)
+
+    def begin(self, epoch: int) -> None:
+        """Sets the streams of augmentation to their start of an epoch."""
+        for generator, seed in zip(self.generators, self.task.seeds, strict=bool(self.generators)):
+            generator.manual_seed(_number(self.task.root, Role.AUGMENTATION, seed, epoch))
+
+    def feed(self, epoch: int, skip: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
+        """(x, y) of every step of an epoch but the first ``skip``."""
+        points, found = self.points(epoch), self.task.batches(epoch, self.steps, self.batch)
+        for part in [found] if isinstance(found, Tensor) else found:
+            rest = part[:, skip:]
+            skip = max(0, skip - part.shape[1])
+            if rest.numel():
+                for x, y in feed(points, rest):
+                    yield self._augmented(x, y) if self.augment else (x, y) if self.laned else (x[0], y[0])
+
+    def _augmented(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        assert self.augment is not None
+        if not self.laned:
+            return self.augment(x[0], self.generators[0]), y[0]
+        return torch.stack([self.augment(*one) for one in zip(x, self.generators, strict=True)]), y
+
+    def state(self) -> dict[str, Tensor]:
+        return {str(i): generator.get_state() for i, generator in enumerate(self.generators)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        for i, generator in enumerate(self.generators):
+            generator.set_state(state[str(i)])
+
+
+def seed_random_layers(task: TrainingTask, epoch: int) -> None:
+    """Sets PyTorch's own generator, which Dropout and its like draw from, to its start of an epoch."""
+    torch.manual_seed(_number(task.root, Role.RANDOM_LAYERS, task.seeds[0], epoch))
+
+
+def _number(root: int, role: Role, *index: int) -> int:
+    return int(stream(root, role, *index).integers(2**63))

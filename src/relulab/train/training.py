@@ -1,0 +1,177 @@
+"""A training under way: its position, and all that its next step depends on."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from relulab.train.checkpoint import Checkpoint, Saved, Slot, digest
+from relulab.train.meters import Meters
+from relulab.train.probe import Recorder
+from relulab.train.schedules import Schedule, factor_at
+from relulab.train.step import Step
+from relulab.train.supply import Supply, seed_random_layers
+
+BEAT = 1.0  # seconds between words about steps done, where an epoch is longer
+
+
+@runtime_checkable
+class OneStep(Protocol):
+    """A step on a batch, in place; ``scale`` multiplies the rate, ``state`` is what the next one depends on."""
+
+    def __call__(self, x: Tensor, y: Tensor) -> None: ...
+    def scale(self, factor: float) -> None: ...
+    def state(self) -> dict[str, Tensor]: ...
+    def restore(self, state: dict[str, Tensor]) -> None: ...
+
+
+@dataclass
+class Training:
+    """Epochs ``first`` to ``last`` − 1 of ``net``, from its checkpoint if there is one."""
+
+    net: nn.Module
+    step: OneStep
+    supply: Supply
+    recorder: Recorder
+    meters: Meters | None
+    first: int
+    last: int
+    schedule: Schedule | None
+    home: torch.device
+    checkpoint: Checkpoint | None
+    about: str
+    tick: Callable[[int], Any]
+    epoch: int = field(default=0, init=False)
+    done: int = field(default=0, init=False)  # steps of the epoch
+    told: int = field(default=0, init=False)  # steps that tick knows of, of all epochs
+
+    def __post_init__(self) -> None:
+        self.lanes, self.steps = int(getattr(self.net, "lanes", 1)), self.supply.steps
+        self.epoch, self.by_step = self.first, getattr(self.schedule, "by", "epoch") == "step"
+        self._just_saved = self._saved_once = False
+        self.slot, self.spoke = self._slot(), time.monotonic()
+
+    def run(self) -> None:
+        """From where it stands to the end."""
+        saved = self.slot.read() if self.slot else None
+        if saved:
+            self._restore(saved)
+        else:
+            self._look("epoch", self.first)
+            self._look("step", self.first * self.steps)
+        begun = time.monotonic()
+        while self.epoch < self.last:
+            self._one_epoch()
+        # What took long need not be done again if the work that it is part of is.
+        if self.slot and not self._just_saved and (time.monotonic() - begun >= self.slot.seconds or self._saved_once):
+            self._save()
+
+    def _one_epoch(self) -> None:
+        epoch = self.epoch
+        if not self.done:
+            self.supply.begin(epoch)
+            if not isinstance(self.step, Step):
+                seed_random_layers(self.supply.task, epoch)
+        if self.schedule is not None:
+            self.step.scale(factor_at(self.schedule, epoch, epoch * self.steps + self.done))
+        for x, y in self.supply.feed(epoch, self.done):
+            if self.by_step:
+                self.step.scale(factor_at(self.schedule, epoch, epoch * self.steps + self.done))
+            self.step(x, y)
+            self.done += 1
+            if self.recorder.due["step"]:
+                self._look("step", epoch * self.steps + self.done)
+            self._pause(time.monotonic())
+        self.epoch, self.done = epoch + 1, 0
+        if self.meters:
+            self.recorder.keep("epoch", self.epoch, self.meters.read())
+        self._look("epoch", self.epoch)
+        self._tell()
+        if self.slot and self.slot.due(time.monotonic()):
+            self._save()
+
+    def _pause(self, now: float) -> None:
+        """After a step: a word to whoever waits, and a checkpoint, if they are due."""
+        if now - self.spoke > BEAT:
+            self._tell()
+            self.spoke = now
+        # Generators of other devices are not stored; there, only the start of an epoch can be gone back to.
+        if self.slot and self.done < self.steps and self.supply.device.type == "cpu" and self.slot.due(now):
+            self._save()
+        else:
+            self._just_saved = False
+
+    def _look(self, dim: str, at: int) -> None:
+        if at in self.recorder.due[dim]:
+            away = self.home != self.supply.device
+            self.recorder.look(deepcopy(self.net).to(self.home) if away else self.net, dim, at)
+
+    def _tell(self) -> None:
+        done = (self.epoch - self.first) * self.steps + self.done
+        if done > self.told:
+            self.tick(self.lanes * (done - self.told))
+            self.told = done
+
+    def _slot(self) -> Slot | None:
+        if self.checkpoint is None or self.first == self.last:
+            return None
+        start = digest(tensor for _, tensor in self._tensors())
+        names = [name for name, _ in self._tensors()]
+        task = self.supply.task
+
+        def about() -> str:
+            points = self.supply.points(self.first)
+            data = [type(task).__name__, task.seeds, task.root, digest((points.X, points.Y))]
+            return f"{self.about} {type(self.net).__name__} {names} {start} {data} torch {torch.__version__}"
+
+        return self.checkpoint.training(about)
+
+    def _tensors(self) -> Iterator[tuple[str, Tensor]]:
+        return chain(self.net.named_parameters(), self.net.named_buffers())
+
+    def _save(self) -> None:
+        assert self.slot is not None
+        parts = {
+            "net": dict(self._tensors()),
+            "step": self.step.state(),
+            "supply": self.supply.state(),
+            "recorder": self.recorder.state(),
+            "meters": self.meters.state() if self.meters else {},
+            "torch": {"generator": torch.get_rng_state()},
+        }
+        self.slot.write(parts, {"epoch": self.epoch, "done": self.done, "recorder": self.recorder.notes()})
+        self._just_saved = self._saved_once = True
+
+    @torch.no_grad()
+    def _restore(self, saved: Saved) -> None:
+        assert self.slot is not None
+        kept = saved.part("net")
+        for name, tensor in self._tensors():
+            tensor.copy_(kept[name])
+        self.step.restore(saved.part("step"))
+        self.supply.restore(saved.part("supply"))
+        self.recorder.restore(saved.part("recorder"), saved.notes["recorder"])
+        if self.meters:
+            self.meters.restore(saved.part("meters"))
+        torch.set_rng_state(saved.part("torch")["generator"])
+        self.epoch, self.done = saved.notes["epoch"], saved.notes["done"]
+        self._just_saved = self._saved_once = True
+        self._tell()
+        self.slot.resumed(self.epoch, self.done, self.lanes * self.told)
+
+
+def described(**settings: Any) -> str:
+    """Settings as a text that is the same in every process: without the addresses that functions are shown with."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr({name: _shown(value) for name, value in settings.items()}))
+
+
+def _shown(value: Any) -> Any:
+    """An object that would be shown by its address alone, with what is in it instead."""
+    plain = type(value).__repr__ is object.__repr__
+    return f"{type(value).__qualname__} {getattr(value, '__dict__', {})}" if plain else value

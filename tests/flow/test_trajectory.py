@@ -1,0 +1,34 @@
+"""What every flow returns: looks by name, the end, and sentences for what it does not have."""
+
+import numpy as np
+import pytest
+import torch
+
+from relulab.core.errors import UserError
+from relulab.flow.trajectory import Trajectory
+
+
+@pytest.mark.parametrize("make", [np.array, torch.tensor])
+def test_the_end_is_the_last_look_of_the_first_state(make):
+    path = Trajectory(make([0.0, 1.0, 5.0]), {"w": make([[1.0], [2.0], [3.0]]), "loss": make([3.0, 2.0, 1.0])})
+    assert path.end.tolist() == [3.0] and path["loss"].tolist() == [3.0, 2.0, 1.0] and len(path) == 3
+    late = path.only(path["loss"] < 3)
+    assert late.times.tolist() == [1.0, 5.0] and late["w"].tolist() == [[2.0], [3.0]] and late.says == path.says
+    assert path.only(make([0])).end.tolist() == [1.0]
+
+
+def test_a_smooth_one_is_known_between_its_looks():
+    times = np.array([0.0, 2.0])
+    path = Trajectory(times, {"w": times**2}, dense=lambda t: t**2)
+    assert path.at(np.array([0.5, 1.5])).tolist() == [0.25, 2.25]
+    with pytest.raises(UserError, match="only its own times"):
+        Trajectory(times, {"w": times}).at(times)
+
+
+def test_what_it_does_not_have_is_told():
+    times = np.array([0.0, 1.0])
+    with pytest.raises(UserError, match="did you mean 'loss'"):
+        Trajectory(times, {"w": times, "loss": times})["los"]
+    for states in ({}, {"w": np.zeros(3)}, {"w": times, "loss": np.zeros(1)}):
+        with pytest.raises(UserError, match="as many are needed"):
+            Trajectory(times, states)

@@ -1,0 +1,209 @@
+"""Checkpoints: a training that was stopped anywhere goes on and ends with the same bits."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from torch import nn
+
+from relulab import MLP, Gaussian, Probe, Task, residual_default, torch_default
+from relulab.core.seeds import Role, stream
+from relulab.data.labelled_task import LabelledTask
+from relulab.data.tensor_task import TensorTask
+from relulab.subjects.bias.tools.orthants import OppositeOrthants
+from relulab.subjects.specialization import teacher
+from relulab.train.checkpoint import Checkpoint
+from relulab.train.fit import fit
+from relulab.train.optimizers import SGD, Adam
+from relulab.train.schedules import Cosine
+
+EPOCHS, SEEDS = 3, [4, 9]
+RNG = np.random.default_rng(0)
+X, Y = torch.from_numpy(RNG.standard_normal((30, 5))), torch.from_numpy(RNG.standard_normal((30, 2)))
+IMAGES, LABELS = torch.from_numpy(RNG.standard_normal((30, 2, 4, 4))), torch.from_numpy(RNG.integers(3, size=30))
+
+
+class Stop(Exception):
+    """What stands for a kill."""
+
+
+def shaken(x, generator):
+    return x + 0.1 * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+
+
+def picture_net():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.3), nn.Linear(16, 3)
+    ).double()  # fmt: skip
+
+
+class Same(MLP):
+    def forward(self, x):
+        return super().forward(x)
+
+
+def subclass():
+    net = Same((5, 7, 2), lanes=2, dtype=torch.float64)
+    net.load_state_dict(torch_default((5, 7, 2), SEEDS, dtype=torch.float64).state_dict())
+    return net
+
+
+def teachers():
+    star = teacher((5, 4, 2), seeds=SEEDS)
+    return Task(star, Gaussian(5), seeds=SEEDS, n_train=40, n_held_out=5, fresh=True, dtype=torch.float64)
+
+
+def orthants():
+    return LabelledTask(
+        [OppositeOrthants(4).draw(stream(0, Role.TRAIN, s), 20) for s in SEEDS], seeds=SEEDS, dtype=torch.float64
+    )
+
+
+LANES = lambda: torch_default((5, 7, 2), SEEDS, dtype=torch.float64)  # noqa: E731
+CASES = {
+    "plain lanes": (LANES, teachers, {"optimizer": SGD(0.05)}),
+    "momentum": (LANES, teachers, {"optimizer": SGD(0.05, 0.9), "schedule": Cosine(20, by="step")}),
+    "lanes, Nesterov, clipped": (LANES, teachers, {"optimizer": SGD([0.05, 0.1], 0.9, True, 0.01), "clip": 0.1}),
+    "lanes, Adam": (LANES, teachers, {"optimizer": Adam(0.05)}),
+    "subclass": (subclass, teachers, {"optimizer": SGD(0.05, 0.9)}),
+    "residual": (
+        lambda: residual_default((4, 7, 1), SEEDS, depth=3, dtype=torch.float64), orthants, {"optimizer": Adam(0.01)},
+    ),
+    "pictures": (
+        picture_net, lambda: TensorTask(IMAGES, LABELS, seed=3),
+        {"optimizer": Adam(0.05), "loss": nn.CrossEntropyLoss(), "augment": shaken, "label_noise": 0.2},
+    ),
+    "pictures, momentum": (
+        lambda: picture_net().to(memory_format=torch.channels_last), lambda: TensorTask(IMAGES, LABELS, seed=3),
+        {"optimizer": SGD(0.05, 0.9, True), "loss": nn.CrossEntropyLoss(), "clip": 1.0},
+    ),
+}  # fmt: skip
+
+
+def first(net):
+    return {"first": ((), next(net.parameters()).detach().sum())}
+
+
+def later(net):
+    return {"sum": ((), next(net.parameters()).detach().sum())}
+
+
+PROBES = [Probe((0, 1, 3), first), Probe(steps=(0, 3, 5), measure=later)]
+
+
+def trained(case, folder=None, stop=None):
+    """Weights, buffers and readings at the end; ``stop`` ends it after so many batches, as a kill does."""
+    make, task, options = CASES[case]
+    net, count, told, resumed = make(), 0, [], []
+    if stop is not None:
+
+        def hook(*_):
+            nonlocal count
+            count += 1
+            if count > stop:
+                raise Stop
+
+        options = {**options, "meters": {"size": meter_with(hook)}}
+    else:
+        options = {**options, "meters": {"size": meter_with(lambda: None)}}
+    checkpoint = Checkpoint(folder / "a.checkpoint", seconds=0, on_resume=resumed.append) if folder else None
+    read = fit(net, task(), epochs=EPOCHS, batch=10, probes=PROBES, checkpoint=checkpoint, tick=told.append, **options)
+    return [t.clone() for t in net.state_dict().values()], read, sum(told), resumed
+
+
+def meter_with(hook):
+    def size(f, y):
+        hook()
+        return f.square().mean()
+
+    return size
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_resumed_equals_uninterrupted_to_the_bit(case, tmp_path):
+    weights, read, steps, _ = trained(case)
+    batches = 3 if case not in ("residual",) and "pictures" in case else {"residual": 2}.get(case, 4)
+    for stop in (1, batches, batches + 1, 2 * batches + 1):  # in the first epoch, between epochs, later
+        folder = tmp_path / str(stop)
+        folder.mkdir()
+        with pytest.raises(Stop):
+            trained(case, folder, stop)
+        again, its, told, resumed = trained(case, folder)
+        assert [(r["epoch"], r["step"]) for r in resumed] == [divmod(stop, batches)]
+        assert all(torch.equal(a, b) for a, b in zip(weights, again, strict=True))
+        assert its.identical(read) and told == steps
+        # What is over is read, not computed.
+        once_more, its, told, (where,) = trained(case, folder, stop=0)
+        assert all(torch.equal(a, b) for a, b in zip(weights, once_more, strict=True))
+        assert its.identical(read) and told == steps == where["seed_steps"] and where["epoch"] == EPOCHS
+
+
+def test_a_damaged_or_foreign_checkpoint_is_ignored(tmp_path):
+    path = tmp_path / "a.checkpoint"
+
+    def go(net=None, epochs=2, key="", resumed=None, data=X, lr=0.01):
+        net = net or torch_default((5, 7, 2), [0], dtype=torch.float64)
+        told = [] if resumed is None else resumed
+        checkpoint = Checkpoint(path, seconds=0, key=key, on_resume=told.append)
+        fit(net, TensorTask(data, Y), epochs=epochs, optimizer=SGD(lr), checkpoint=checkpoint)
+        return net, told
+
+    expected, told = go()
+    whole = path.read_bytes()
+    assert not told and go()[1][0]["epoch"] == 2
+    middle = len(whole) // 2
+    for damaged in (whole[:middle], b"", b"nonsense", whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:]):
+        path.write_bytes(damaged)
+        net, told = go()
+        assert not told and torch.equal(net.W[0], expected.W[0])
+    for other in (
+        {"epochs": 3}, {"key": "another unit"}, {"data": X + 1}, {"lr": 0.02},
+        {"net": torch_default((5, 7, 2), [1], dtype=torch.float64)},
+    ):  # fmt: skip
+        path.write_bytes(whole)
+        assert not go(**other)[1], other
+    path.unlink()
+    path.mkdir()
+    assert torch.equal(go()[0].W[0], expected.W[0]), "a folder in the way costs the checkpoint only"
+
+
+def test_trainings_are_numbered_in_the_order_in_which_they_begin(tmp_path):
+    def work(resumed, stop=False):
+        checkpoint = Checkpoint(tmp_path / "a.checkpoint", seconds=0, on_resume=resumed.append)
+        ends = []
+        for seed in (0, 1):
+            net = torch_default((5, 7, 2), [seed], dtype=torch.float64)
+            meters = {"x": meter_with(_raise)} if stop and seed else {"x": meter_with(lambda: None)}
+            fit(net, TensorTask(X, Y, seed=seed), epochs=2, checkpoint=checkpoint, meters=meters)
+            ends.append(net.W[0].detach())
+        return ends
+
+    with pytest.raises(Stop):
+        work([], stop=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.checkpoint"]
+    resumed = []
+    first, second = work(resumed)
+    assert [(r["training"], r["epoch"]) for r in resumed] == [(1, 2)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.checkpoint", "a.checkpoint.2"]
+    assert not torch.equal(first, second)
+
+
+def _raise():
+    raise Stop
+
+
+def test_a_short_training_leaves_no_file_and_the_file_is_plain_to_read(tmp_path):
+    path = tmp_path / "a"
+    fit(torch_default((5, 7, 2), [0], dtype=torch.float64), (X, Y), epochs=1, checkpoint=path)
+    assert not path.exists()
+    fit(
+        torch_default((5, 7, 2), [0], dtype=torch.float64), (X, Y), epochs=1, optimizer=SGD(0.1, 0.9),
+        checkpoint=Checkpoint(path, seconds=0),
+    )  # fmt: skip
+    with safe_open(path, framework="pt") as file:
+        names = set(file.keys())
+        notes = json.loads(file.metadata()["notes"])
+    assert {"net/W.0", "step/v.0", "torch/generator"} <= names and (notes["epoch"], notes["done"]) == (1, 0)
