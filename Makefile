@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup reproduce test docs benchmark clean
+.PHONY: setup reproduce check test style docs benchmark wheel clean
 .DELETE_ON_ERROR:
 
 setup: .venv/ready
@@ -16,10 +16,20 @@ setup: .venv/ready
 reproduce: setup
 	$(BIN)/relulab reproduce || [ $$? -eq 1 ]  # 1: a claim was refuted, which is for the report to say
 
-test: setup
+# The fastest tests, and the tests of what has changed since the last commit.
+FAST = tests/core tests/io tests/nets tests/data tests/train tests/test_house.py tests/test_instruments.py \
+	tests/lab/index tests/lab/test_claim.py tests/lab/test_theorem.py tests/lab/test_study.py
+
+check: style
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(FAST) $$($(BIN)/python tests/changed.py)
+
+test: style
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+style: setup
 	$(BIN)/ruff check --quiet src tests benchmarks docs/build.py
 	$(BIN)/ruff format --quiet --check src tests benchmarks docs/build.py
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/pyrefly check --summary=none
 
 docs: setup
 	$(BIN)/python docs/build.py site
@@ -31,5 +41,9 @@ benchmark: setup
 	$(BIN)/python benchmarks/separability.py
 	$(BIN)/python benchmarks/distillation.py
 
+# A wheel that installs alone, in dist/.
+wheel: setup
+	$(BIN)/python -m build --wheel --outdir dist
+
 clean:
-	rm -rf .venv report site
+	rm -rf .venv report site dist

@@ -2,8 +2,8 @@
 
     python benchmarks/compare_checkouts.py OLD NEW [--work DIR]
 
-Prints one line for each difference and exits with 1 if there is one. Both checkouts run in the same environment, through
-the command line alone, so that they may differ in everything else. Finished work in DIR is used again.
+Prints one line for each difference and exits with 1 if there is one. Both checkouts run in the same environment,
+through the command line alone, so that they may differ in everything else. Finished work in DIR is used again.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def relulab(checkout: Path, *words: str, cwd: Path) -> tuple[int, str]:
 def network(rng: np.random.Generator, *widths: int, bias: bool = True) -> dict[str, np.ndarray]:
     """Weights named as ``nn.Sequential`` names them."""
     found = {}
-    for i, (n, k) in enumerate(zip(widths, widths[1:], strict=False)):
+    for i, (n, k) in enumerate(pairwise(widths)):
         found[f"{2 * i}.weight"] = rng.standard_normal((k, n)) / n**0.5
         if bias:
             found[f"{2 * i}.bias"] = rng.standard_normal(k) / 3

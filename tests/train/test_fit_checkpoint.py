@@ -206,4 +206,4 @@ def test_a_short_training_leaves_no_file_and_the_file_is_plain_to_read(tmp_path)
     with safe_open(path, framework="pt") as file:
         names = set(file.keys())
         notes = json.loads(file.metadata()["notes"])
-    assert {"net/W.0", "step/v.0", "torch/generator"} <= names and (notes["epoch"], notes["done"]) == (1, 0)
+    assert {"net/W.0", "step/u.0", "torch/generator"} <= names and (notes["epoch"], notes["done"]) == (1, 0)

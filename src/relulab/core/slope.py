@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def power(
-    x: Float[np.ndarray, " n"], y: Float[np.ndarray, "n *k"], *, fewest: int = 2
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, n *k], *, fewest: int = 2
 ) -> Float[np.ndarray | np.floating, "*k"]:
     """The power with which y changes with x: the slope of log y on log x, by least squares.
 

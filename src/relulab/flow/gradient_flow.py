@@ -59,14 +59,14 @@ def gradient_flow(
 
     start = tuple(W.data.clone() for W in net.W)
     if isinstance(net, Residual):
-        return follow(ByAutograd(residual, X, y), start, Clock.start(net.lanes), **options, look=show)[1]
+        return follow(ByAutograd(residual, X, y), start, Clock.start(net.lanes, X.device), **options, look=show)[1]
     neurons = Neurons(start[0].mT, start[1][..., 0])
     return _two_layers(X, y, neurons, 0 if shortcut else steps + 1, options, show)
 
 
 def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, options: dict, show: Callable) -> Clock:
     """The flow of two-layer networks, from step ``linear_from`` on as linear ones where they are."""
-    clock, shown = Clock.start(len(X)), -1
+    clock, shown = Clock.start(len(X), X.device), -1
 
     def look(neurons: Neurons, clock: Clock) -> bool:
         nonlocal shown
@@ -114,5 +114,5 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
         raise UserError(
             "labels must be +1 or −1 and points finite; relulab.labelled(X, y) makes such of any two labels"
         )
-    X, y = X.double(), y.double()
+    X, y = (t.to(net.W[0].device, torch.float64) for t in (X, y))
     return X.expand(net.lanes, *X.shape[-2:]), y.expand(net.lanes, y.shape[-1])

@@ -57,8 +57,14 @@ class Clock(NamedTuple):
     log_loss: Float64[Tensor, " lane"]
 
     @classmethod
-    def start(cls, lanes: int) -> "Clock":
-        zero = torch.zeros(lanes, dtype=torch.float64)
+    def start(cls, lanes: int, device: torch.device | None = None) -> "Clock":
+        """That of lanes which have not moved.
+
+        Args:
+            lanes: how many.
+            device: where they are, the CPU unless told.
+        """
+        zero = torch.zeros(lanes, dtype=torch.float64, device=device)
         return cls(0, zero, zero - math.inf, zero)
 
 

@@ -90,7 +90,7 @@ class LinearPhase:
     def start(self) -> Moments:
         rows = torch.cat([self.neurons.W, self.neurons.a[..., None]], -1)  # lane p d+1
         B = (rows[:, None] * self.own[..., None]).mT @ rows[:, None]
-        return Moments(torch.eye(B.shape[-1], dtype=B.dtype).expand_as(B), B)
+        return Moments(torch.eye(B.shape[-1], dtype=B.dtype, device=B.device).expand_as(B), B)
 
     def neurons_at(self, state: Moments) -> Neurons:
         """The neurons themselves; those that are off stay as they were."""
@@ -120,7 +120,7 @@ class LinearPhase:
         """T P and T B T with T = 1 + E (cosh − 1, sinh; sinh, cosh − 1) Eᵀ, E = (u, e_{d+1})."""
         (g,) = along
         length = g.norm(dim=-1, keepdim=True)
-        E = torch.zeros(*g.shape[:-1], g.shape[-1] + 1, 2, dtype=g.dtype)
+        E = torch.zeros(*g.shape[:-1], g.shape[-1] + 1, 2, dtype=g.dtype, device=g.device)
         E[..., :-1, 0] = g / length.where(length > 0, 1)
         E[..., -1, 1] = 1
         cosh, sinh = _rotation(h[:, None, None, None] * length[..., None])

@@ -6,6 +6,7 @@ weights as bytes, and only operations from a list of pure ones are run: a file c
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ def load_program(path: Path | str) -> Program:
         return Program(graph["graph"], graph["signature"], weights)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    except (*DAMAGE, zipfile.BadZipFile, OSError, EOFError, zipfile.zlib.error) as error:
+    except (*DAMAGE, zipfile.BadZipFile, OSError, EOFError, zlib.error) as error:
         raise UserError(
             f"{path} is no exported program, or a damaged one ({type(error).__name__}: {said(error)}): write it with "
             "torch.export.save(torch.export.export(model.eval(), (x,)), path)"

@@ -33,7 +33,7 @@ def read_table(path: Path | str, label: str | int | None = None) -> Labelled:
         raise UserError(f"{path} {ends}: points of two classes are read from {', '.join(ENDINGS)}")
     X, y = _of_arrays(path, _arrays(path), label) if ending == ".npz" else _of_frame(path, _frame(path, ending), label)
     try:
-        return labelled(X, y)
+        return labelled(X, y if y is not None else np.empty(0))
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
 

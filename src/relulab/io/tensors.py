@@ -4,10 +4,11 @@ import re
 import tokenize
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ Tensors = dict[str, Tensor]
 FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: None, torch.float64: None}
 HEADER = (ValueError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError, Warning,
           tokenize.TokenError)  # fmt: skip
-MEMBER = (ValueError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zipfile.zlib.error)
+MEMBER = (ValueError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zlib.error)
 NUMBERS = "fiub"  # kinds of arrays: floats, whole numbers with and without sign, truth values
 DIMS = 8  # axes of an array
 LONGEST = 200  # characters in the name of a tensor
@@ -95,7 +96,7 @@ def _numpy(path: Path) -> Tensors:
     return found
 
 
-def _array(where: str, file: BufferedIOBase, whole: int, kinds: str) -> np.ndarray:
+def _array(where: str, file: BufferedIOBase | IO[bytes], whole: int, kinds: str) -> np.ndarray:
     """An array in npy format, believed only when its header fits the bytes that follow."""
     try:
         with warnings.catch_warnings(action="error"):  # of odd headers NumPy only warns

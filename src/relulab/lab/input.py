@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from relulab.core.errors import UserError, nearest
 
-
 Given = TypeVar("Given", bound="Input")
 
 

@@ -107,7 +107,7 @@ class Study(BaseModel):
 
 
 def _code(cls: type[Study]) -> list[str]:
-    """A digest of the file that a study is defined in, if that is no module of a package: nobody counts its versions."""
+    """A digest of the file that a study is defined in, if it is in no package: nobody counts its versions."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if module is None or file is None or "." in cls.__module__ or getattr(module, "__package__", None):

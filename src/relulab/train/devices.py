@@ -31,11 +31,14 @@ def at_work(net: nn.Module, device: torch.device) -> Iterator[None]:
     """While open, ``net`` is on ``device`` and in train mode, and PyTorch's generator may be set as training likes."""
     home, modes = home_of(net), [(module, module.training) for module in net.modules()]
     with torch.random.fork_rng([] if device.type == "cpu" else [device], device_type=_accelerator(device)):
-        net.to(device).train()
+        if device != home:
+            net.to(device)
+        net.train()
         try:
             yield
         finally:
-            net.to(home)
+            if device != home:
+                net.to(home)
             for module, training in modes:
                 module.training = training
 

@@ -68,7 +68,10 @@ class LaneUpdate:
         m = self.kept["m"][i].lerp_(g, 1 - first)
         s = self.kept["s"][i].mul_(second).addcmul_(g, g, value=1 - second)
         below = (s.sqrt() / (1 - second**self.steps) ** 0.5).add_(self.optimizer.eps)
-        self._descend(p, m.div(below).div_(1 - first**self.steps))
+        if isinstance(self.rate, Tensor):
+            self._descend(p, m.div(below).div_(1 - first**self.steps))
+        else:
+            p.addcdiv_(m, below, value=-self.rate / (1 - first**self.steps))
 
     def _descend(self, p: Tensor, along: Tensor) -> None:
         if isinstance(self.rate, Tensor):

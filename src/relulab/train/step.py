@@ -5,9 +5,9 @@ Back-propagation of f_l = σ(f_{l-1} W_l + b_l), with g_L = ∂ℓ/∂f_L and η
     g_{l-1} = σ'(f_{l-1}) ⊙ (g_l W_lᵀ),    W_l ← W_l − (η/B) f_{l-1}ᵀ g_l,    b_l ← b_l − (η/B) Σ_x g_l(x).
 
 The step is linear in g_L, so −η/B multiplies g_L once, a rate of its own for every lane if wanted, and each update is
-one batched product added onto the weights; weight decay is a factor of that same product. With momentum the product is
-added onto the velocity, which is then added onto the weights. Autograd would keep and allocate what is overwritten
-here; the tests hold this file against it.
+one batched product added onto the weights. With momentum μ the product is added onto u = v / μᵗ, which spares the pass
+over memory that μ v would take, and u is then added onto the weights; u is scaled back before it grows large. Autograd
+would keep and allocate what is overwritten here; the tests hold this file against it.
 """
 
 from collections.abc import Callable
@@ -21,6 +21,7 @@ from relulab.train.lane_updates import LaneUpdate, clip_by_lane_, over
 from relulab.train.losses import Loss
 from relulab.train.optimizers import SGD, Optimizer, rates
 
+LARGEST = 1e4  # factor by which velocities are kept too large, before they are scaled back
 Seen = Callable[[Tensor, Tensor], None]
 """told of a batch's outputs and targets before its step"""
 
@@ -48,12 +49,14 @@ class Step:
         self.optimizer, self.base, self.lanes, self.batch = optimizer, rates(optimizer, net.lanes), net.lanes, 0
         moved = [*self.W, *(self.b if self.bias else [])]
         self.update: LaneUpdate | None = None
-        self.v: list[Tensor] = []
-        if clip is not None or not isinstance(optimizer, SGD) or (optimizer.momentum and isinstance(self.base, tuple)):
+        self.u: list[Tensor] = []
+        self.grown = 1.0  # u = grown · v
+        if clip is not None or not isinstance(optimizer, SGD) or not self._straight(optimizer):
             self.update, self.G = LaneUpdate(optimizer, moved, net.lanes), [torch.empty_like(p) for p in moved]
             self._move = self._keep_gradient
         elif optimizer.momentum:
-            self.v, self._move = [torch.zeros_like(p) for p in moved], self._with_momentum
+            self.mu, self.nesterov = optimizer.momentum, optimizer.nesterov
+            self.u, self._move = [torch.zeros_like(p) for p in moved], self._with_momentum
         else:
             self._move = self._plain
         self.scale(1.0)
@@ -82,9 +85,10 @@ class Step:
 
     def _weigh(self) -> None:
         """The factor that the gradient at the output is multiplied by: −η/B, or 1/B where η comes in later."""
-        rate = torch.as_tensor(self.base, dtype=torch.float64).expand(self.lanes) * self.factor
-        factor = -rate / self.batch if self._move == self._plain else torch.full_like(rate, 1 / self.batch)
-        self.at_output = factor.to(self.W[0].device, self.W[0].dtype)[:, None, None]
+        self.at_output: float | Tensor = 1 / self.batch
+        if not self.u and not self.update:
+            rate = torch.as_tensor(self.base, dtype=torch.float64).expand(self.lanes) * self.factor
+            self.at_output = (-rate / self.batch).to(self.W[0].device, self.W[0].dtype)[:, None, None]
 
     @torch.no_grad()
     def __call__(self, x: Float[Tensor, "lane batch d"], y: Float[Tensor, "lane batch C"]) -> None:
@@ -98,7 +102,7 @@ class Step:
         if self.seen:
             self.seen(f[-1], y)
         self.loss.residual_(f[-1], y)
-        g = f[-1].mul_(self.at_output)
+        g = f[-1].mul_(self._grow() / self.batch if self.u else self.at_output)
         for l in reversed(range(len(W))):
             below = self._back(g, l) if l else g  # before W_l moves
             self._move(l, f[l], g)
@@ -123,26 +127,34 @@ class Step:
         if self.bias:
             (self.b[l].mul_(self.shrink) if self.optimizer.weight_decay else self.b[l]).add_(g.sum(1, keepdim=True))
 
+    def _straight(self, optimizer: SGD) -> bool:
+        """Whether no gradient need be kept: it can be added onto the weights, or onto the velocities."""
+        both = optimizer.nesterov and optimizer.weight_decay
+        return not optimizer.momentum or (isinstance(self.base, float) and not both)
+
+    def _grow(self) -> float:
+        """Multiplies ``grown`` by 1/μ, so that of the old velocities μ is kept, and scales u back when it is large."""
+        self.before, self.grown = self.grown, self.grown / self.mu
+        if self.grown > LARGEST:
+            for u in self.u:
+                u.div_(self.before)
+            self.before, self.grown = 1.0, self.grown / self.before
+        return self.grown
+
     def _with_momentum(self, l: int, f: Tensor, g: Tensor) -> None:
-        """v ← μ v + fᵀg + λ W, W ← W − η v, where g has 1/B in it; with Nesterov's, W ← W + ημ v − η (1 + μ) v'.
-
-        The latter is η (g + λ W + μ v') with g + λ W = v' − μ v, v' being the new one. Since W has moved by ημ v when
-        λ W is taken of it, that much is left out of μ v.
-        """
-        self._descend(self.W[l], self.v[l], lambda v, mu: v.baddbmm_(f.mT, g, beta=mu))
+        """v ← μ v + fᵀg + λ W, W ← W − η v, where g has ``grown``/B in it."""
+        self._descend(self.W[l], self.u[l], lambda u: u.baddbmm_(f.mT, g))
         if self.bias:
-            above = g.sum(1, keepdim=True)
-            self._descend(self.b[l], self.v[len(self.W) + l], lambda v, mu: v.mul_(mu).add_(above))
+            self._descend(self.b[l], self.u[len(self.W) + l], lambda u: u.add_(g.sum(1, keepdim=True)))
 
-    def _descend(self, W: Tensor, v: Tensor, add_gradient: Callable[[Tensor, float], Tensor]) -> None:
-        assert isinstance(self.optimizer, SGD)
-        mu, decay, ahead = self.optimizer.momentum, self.optimizer.weight_decay, self.optimizer.nesterov
-        if ahead:
-            W.add_(v, alpha=self.rate * mu)
-        add_gradient(v, mu * (1 - self.rate * decay) if ahead else mu)
-        if decay:
-            v.add_(W, alpha=decay)
-        W.add_(v, alpha=-self.rate * (1 + mu) if ahead else -self.rate)
+    def _descend(self, W: Tensor, u: Tensor, add_gradient: Callable[[Tensor], Tensor]) -> None:
+        """With Nesterov's step, W ← W − η (g + μ v') is W ← W + ημ v − η (1 + μ) v', since g = v' − μ v."""
+        if self.nesterov:
+            W.add_(u, alpha=self.rate * self.mu / self.before)
+        add_gradient(u)
+        if self.optimizer.weight_decay:
+            u.add_(W, alpha=self.optimizer.weight_decay * self.grown)
+        W.add_(u, alpha=-self.rate * (1 + self.mu if self.nesterov else 1) / self.grown)
 
     def _keep_gradient(self, l: int, f: Tensor, g: Tensor) -> None:
         torch.bmm(f.mT, g, out=self.G[l])
@@ -151,10 +163,13 @@ class Step:
 
     def state(self) -> dict[str, Tensor]:
         """What the next step depends on, besides the parameters."""
-        return self.update.state() if self.update else {f"v.{i}": v for i, v in enumerate(self.v)}
+        grown = torch.tensor(self.grown, dtype=torch.float64)
+        return self.update.state() if self.update else {"grown": grown, **{f"u.{i}": u for i, u in enumerate(self.u)}}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         if self.update:
             self.update.restore(state)
-        for i, v in enumerate(self.v):
-            v.copy_(state[f"v.{i}"])
+            return
+        self.grown = float(state["grown"])
+        for i, u in enumerate(self.u):
+            u.copy_(state[f"u.{i}"])

@@ -111,9 +111,11 @@ class Supply:
             generator.set_state(state[str(i)])
 
 
-def seed_random_layers(task: TrainingTask, epoch: int) -> None:
+def seed_random_layers(task: TrainingTask, epoch: int, device: torch.device) -> None:
     """Sets PyTorch's own generator, which Dropout and its like draw from, to its start of an epoch."""
-    torch.manual_seed(_number(task.root, Role.RANDOM_LAYERS, task.seeds[0], epoch))
+    number = _number(task.root, Role.RANDOM_LAYERS, task.seeds[0], epoch)
+    # The general call takes a millisecond: it notes a traceback for each kind of device that is not there.
+    torch.default_generator.manual_seed(number) if device.type == "cpu" else torch.manual_seed(number)
 
 
 def _number(root: int, role: Role, *index: int) -> int:

@@ -77,7 +77,7 @@ class Training:
         if not self.done:
             self.supply.begin(epoch)
             if not isinstance(self.step, Step):
-                seed_random_layers(self.supply.task, epoch)
+                seed_random_layers(self.supply.task, epoch, self.supply.device)
         if self.schedule is not None:
             self.step.scale(factor_at(self.schedule, epoch, epoch * self.steps + self.done))
         for x, y in self.supply.feed(epoch, self.done):

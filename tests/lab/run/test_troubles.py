@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from relulab import Local, RunStopped, UserError, find_study, run_study
-from relulab.lab import runner
+from relulab.lab.run import runner
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.runner import Silent
 from relulab.lab.run.store import Run, read_json, write_json

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from relulab.lab.run.store import read_dataset
-from relulab.lab.show.report import build, tables
+from relulab.lab.show.report import build, exported_data
 from relulab.lab.show.report.exported_data import export_data
 from relulab.lab.show.report.forms import Unreadable
 
@@ -91,7 +91,7 @@ def test_text_is_never_a_formula(tmp_path):
 
 
 def test_a_table_too_long_for_a_spreadsheet_is_compressed(fan_out, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "SHEET", 20)
+    monkeypatch.setattr(exported_data, "SHEET", 20)
     files = {table.file for table in export_data(fan_out, 2, tmp_path / "out").tables}
     assert files >= {"fan_out.csv.gz", "loss.csv"}
     whole = read_dataset(fan_out / "result.nc").fan_out

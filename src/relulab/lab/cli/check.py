@@ -59,7 +59,7 @@ def check(**given: Any) -> None:
     from relulab.lab.catalogue import find_theorem
     from relulab.lab.cli.terminal import print_check, print_json, print_parts, working
     from relulab.lab.run.settings import assigned
-    from relulab.lab.show.checks import finding_parts
+    from relulab.lab.show.finding_parts import finding_parts
 
     theorem = find_theorem(id)
     options = {name: value for name, value in given.items() if value not in (None, [])}

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from relulab.lab.index import Entry, Subject, papers
 from relulab.lab.paper import paper_of
-from relulab.lab.show.checks import checks
+from relulab.lab.show.finding_parts import checks
 from relulab.lab.show.parts import Grid, Line, Marked, Part
 from relulab.lab.show.words import ago, number, size, span
 
@@ -35,8 +35,8 @@ def verdict(name: str) -> str:
 
 def print_run(summary: dict) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column, options in (("verdict", {}), ("claim", {}), ("measured [95 %]", {"no_wrap": True}), ("criterion", {})):
-        table.add_column(column, **options)
+    for column in ("verdict", "claim", "measured [95 %]", "criterion"):
+        table.add_column(escape(column), no_wrap=column.startswith("measured"))
     for c in summary["claims"]:
         interval = f"{number(c['measured'])} [{number(c['low'])}, {number(c['high'])}]"
         note = f"\n[dim]{escape(c['note'])}[/]" if c["note"] else ""

@@ -114,7 +114,7 @@ def test_a_worker_that_hangs_before_its_first_step_is_restarted_too(study, tmp_p
         processing=lambda: held, restart_workers=lambda workers, **options: restarted.append(workers)
     )
     monkeypatch.setattr(Run, "log", lambda run, **row: logged.append(row))
-    calls = _Calls(client, study, Run.of(study, "smoke", tmp_path), patience=5.0)
+    calls = _Calls(client, study, Run.of(study, "smoke", tmp_path), Dask(patience=5.0))
     futures = {"one": SimpleNamespace(key="key-1"), "two": SimpleNamespace(key="key-2")}
     for _ in range(int(LOADING)):
         calls.look(futures, 1.0)

@@ -57,7 +57,8 @@ def _pages() -> Environment:
         loader=PackageLoader("relulab.lab.show.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     pages.filters |= {"number": number, "size": size, "span": span, "value": value}
-    pages.globals |= {"verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING}
+    more: dict[str, Any] = {"verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING}
+    pages.globals.update(more)
     return pages
 
 

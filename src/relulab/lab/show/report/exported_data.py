@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -66,8 +67,8 @@ def _units(run: Path, count: int) -> list[xr.Dataset]:
 
 
 def _export(values: xr.DataArray, parts: Sequence[xr.DataArray], target: Path, same: bool) -> Table:
-    kept = (_measured(values, parts) | values.notnull()).values.ravel() if parts else slice(None)
-    rows = int(kept.sum()) if parts else values.size
+    kept = (_measured(values, parts) | values.notnull()).values.ravel() if parts else np.ones(values.size, dtype=bool)
+    rows = int(kept.sum())
     path = target / f"{values.name}.{'csv' if rows < SHEET else 'csv.gz'}"
     if not (same and path.exists()):
         # Without a time in it, the same result gives the same file.
@@ -89,9 +90,8 @@ def _measured(values: xr.DataArray, parts: Sequence[xr.DataArray]) -> xr.DataArr
 def _long(values: xr.DataArray) -> pd.DataFrame:
     """A row a value: its place along every dimension, then the value itself."""
     frame = values.to_series().reset_index() if values.dims else pd.DataFrame({values.name: [values.item()]})
-    for column in frame.select_dtypes(exclude=["number", "bool"]):
-        frame[column] = frame[column].map(_inert)
-    return frame.rename(columns=_inert)
+    texts = {str(column): frame[column].map(_inert) for column in frame.select_dtypes(exclude=["number", "bool"])}
+    return frame.assign(**texts).rename(columns=_inert)
 
 
 def _inert(x: Any) -> Any:

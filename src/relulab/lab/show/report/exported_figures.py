@@ -49,11 +49,11 @@ def export_animations(run: Path, animations: Sequence[Animation], target: Path) 
 
 def _copy(run: Path, files: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    try:
-        for file in files:
+    for file in files:
+        try:
             shutil.copyfile(run / "figures" / file, target / file)
-    except OSError as error:
-        raise Unreadable(f"figures/{file}: {error.strerror}") from None
+        except OSError as error:
+            raise Unreadable(f"figures/{file}: {error.strerror}") from None
 
 
 def _size(gif: Path) -> tuple[int, int]:

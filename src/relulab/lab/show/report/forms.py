@@ -6,13 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, TypeAdapter, ValidationError
 
 from relulab.lab.run.store import SCHEMA
-from relulab.lab.show.words import VERDICTS
 
 # A name becomes part of a path and of an address, so it has no separators and does not begin with a dot.
 Name = Annotated[str, Field(pattern=r"^[^\W_][\w.×+-]*$", max_length=100)]
 # With a dot in it, as an anchor on a page it cannot meet those of the pages themselves, which have none.
 Id = Annotated[str, Field(pattern=r"^[^\W_]\w*\.[\w.×+-]+$", max_length=100)]
-Word = Literal[tuple(VERDICTS)]
+Word = Literal["HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_APPLICABLE"]
 
 
 class Unreadable(Exception):

@@ -73,7 +73,7 @@ def neuron_sectors(
         inside = [_inside(at, near <= 0, sigma[None]) for sigma in extremal_sectors(X, y)]
     else:
         inside = [_inside(at, near == 0, sigma) for sigma in (_given(positive, X), _given(negative, X))]
-    code = torch.full(a.shape, int(Place.UNDECIDED))
+    code = torch.full(a.shape, int(Place.UNDECIDED), device=a.device)
     code[inside[0] & (a > 0)] = int(Place.POSITIVE)
     code[inside[1] & (a < 0)] = int(Place.NEGATIVE)
     code[(at <= 0).all(-1)] = int(Place.OFF)
@@ -81,7 +81,7 @@ def neuron_sectors(
 
 
 def _given(sectors: Numbers, X: Tensor) -> Int8[Tensor, "k n"]:
-    sigma = tensor("sectors", sectors)
+    sigma = tensor("sectors", sectors).to(X.device)
     if sigma.dim() != 2 or sigma.shape[1] != len(X):
         raise UserError(f"sectors of shape {tuple(sigma.shape)} for {len(X)} points: a sector a row, a sign a point")
     return sigma.to(torch.int8)
@@ -91,7 +91,7 @@ def _inside(
     at: Int8[Tensor, "*lane p n"], zero: Bool[Tensor, "*lane p n"], sectors: Int8[Tensor, "k n"]
 ) -> Bool[Tensor, "*lane p"]:
     """Whether a unit's signs are those of one of the sectors; ``zero`` says which of them may pass for a 0."""
-    found = torch.zeros(at.shape[:-1], dtype=torch.bool)
+    found = torch.zeros(at.shape[:-1], dtype=torch.bool, device=at.device)
     for sigma in sectors:  # a few; all at once would cost units × points × sectors
         found |= torch.where(sigma == 0, zero, at == sigma).all(-1)
     return found

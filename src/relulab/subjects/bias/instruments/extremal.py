@@ -24,6 +24,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64, Num
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensors
 from relulab.core.seeds import Role, stream
@@ -60,6 +61,7 @@ class Extremal(NamedTuple):
 
 
 @instrument(source="IB definition 2", ids=("IB.G",))
+@by_cpu
 def extremal_directions(
     X: Num[Tensor, "n d"] | Numbers,
     y: Numbers,

@@ -9,6 +9,7 @@ from jaxtyping import Float64, Int64
 from scipy.linalg import LinAlgError, solve_triangular
 from torch import Tensor
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.data.labelled import Labelled, labelled
 from relulab.lab.instrument import instrument
@@ -72,6 +73,7 @@ class MaxMargin(NamedTuple):
 
 
 @instrument(source="IB eqs. 6 and 7", ids=("IB.MM",))
+@by_cpu
 def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence) -> MaxMargin:
     """The max-margin vectors w₊ = argmin ‖w‖² s.t. wᵀx_i ≥ 1 for y_i = 1, and w₋ the same for y_i = −1.
 
@@ -92,6 +94,7 @@ def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Seque
     return MaxMargin(_side(data, 1), _side(data, -1))
 
 
+@by_cpu
 def hard_margin(Z: Float64[Tensor, "n d"]) -> Float64[Tensor, " d"]:
     """The shortest w with wᵀz ≥ 1 for every row z: the max-margin vector of rows z_i = y_i x_i, without a bias.
 

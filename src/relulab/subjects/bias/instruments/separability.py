@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int64
 from torch import Tensor
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.data.labelled import Labelled, labelled
 from relulab.lab.instrument import instrument
@@ -69,6 +70,7 @@ class Separability(NamedTuple):
 
 
 @instrument(source="IB eq. 1", ids=("IB.D",))
+@by_cpu
 def separability(
     X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence, *, pairs: int = 10, subset: bool = True
 ) -> Separability:

@@ -32,7 +32,8 @@ def _side(side: Side) -> dict:
 
 def arrays(found: MaxMargin) -> dict[str, np.ndarray]:
     """For a file: both vectors, the multiplier of every row in its own class, and the rows of the supports."""
-    (plus, minus), alpha = found, sum(side.multipliers for side in found)
+    plus, minus = found
+    alpha = plus.multipliers + minus.multipliers
     return {
         "w_plus": plus.w.numpy(), "w_minus": minus.w.numpy(), "multipliers": alpha.numpy(),
         "supports_plus": plus.supports.numpy(), "supports_minus": minus.supports.numpy(),

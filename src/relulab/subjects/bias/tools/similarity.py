@@ -44,7 +44,7 @@ def _between(a: Float64[Tensor, "n d"], b: Float64[Tensor, "m d"]) -> Pairs:
 
 def _within(a: Float64[Tensor, "n d"]) -> Pairs:
     inner = a @ a.T
-    above = torch.triu_indices(len(a), len(a), 1)
+    above = torch.triu_indices(len(a), len(a), 1, device=a.device)
     cosine = (inner / _sizes(a)[:, None] / _sizes(a)).clamp(-1, 1)
     return Pairs(inner[above[0], above[1]].numpy(), cosine[above[0], above[1]].numpy())
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.threads import one_thread
 from relulab.flow.trajectory import Trajectory
@@ -22,6 +23,7 @@ from relulab.subjects.distillation.tools.transfer import Numbers, numbers, trans
 BALANCED = 1e-10  # the largest imbalance at which D.22 is taken for the flow of the product
 
 
+@by_cpu
 @one_thread()
 @torch.no_grad()
 def distillation_flow(

@@ -79,7 +79,7 @@ def factor_gradients(W: Factors, g: Float64[Tensor, " r"]) -> Factors:
     below = [g[:, None]]  # W_{l−1} ⋯ W_1 g, a column
     for matrix in W[:-1]:
         below.append(matrix @ below[-1])
-    above, found = torch.ones(1, 1, dtype=g.dtype), []  # W_L ⋯ W_{l+1}, a row
+    above, found = g.new_ones(1, 1), []  # W_L ⋯ W_{l+1}, a row
     for matrix, column in zip(reversed(W), reversed(below), strict=True):
         found.append(above.mT @ column.mT)
         above = above @ matrix

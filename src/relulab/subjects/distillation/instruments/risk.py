@@ -8,6 +8,7 @@ from jaxtyping import Float, Float64
 from scipy.special import betainc, betaincinv
 from torch import Tensor
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.lab.instrument import instrument
 from relulab.subjects.distillation.instruments.angles import signed_angle
@@ -51,11 +52,11 @@ def counted(wrong: Tensor, N: int, *, confidence: float = 0.95) -> Risk:
     """
     if not 0 < confidence < 1:
         raise UserError(f"confidence {confidence}: a number between 0 and 1 was expected, such as 0.95")
-    k, tail = wrong.double().numpy(), (1 - confidence) / 2
+    k, tail = wrong.double().cpu().numpy(), (1 - confidence) / 2
     some, all_but = np.where(k > 0, k, 1.0), np.where(k < N, N - k, 1.0)
     low = np.where(k > 0, betaincinv(some, N - k + 1, tail), 0.0)
     high = np.where(k < N, betaincinv(k + 1, all_but, 1 - tail), 1.0)
-    return Risk(wrong.double() / N, torch.as_tensor(low), torch.as_tensor(high))
+    return Risk(wrong.double() / N, *(torch.as_tensor(end, device=wrong.device) for end in (low, high)))
 
 
 @instrument(source="T5 eq. 5.4", ids=("T5.F3", "T5.F5"))
@@ -68,6 +69,7 @@ def spherical_risk(w: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
     return signed_angle(w, w_star) / torch.pi
 
 
+@by_cpu
 def angular_risk(alpha: Numbers, law: AngleLaw, d: int) -> Float64[Tensor, "*lane"]:
     r"""The exact risk of students at angles α to the teacher when the angle of inputs has a law and their rest none.
 

@@ -80,8 +80,8 @@ def transfer_report(
         n = usual_sizes(len(X), *ends(X, w, span, rng))
     curve = sample_risks(X, w, n, sets=sets, rng=rng, confidence=confidence)
     general = bool((curve.rank == np.minimum(curve.n, d)).all())
-    bounds = (transfer_bound(law, curve.n, d=d if general else None, tight=tight) for tight in (False, True))
-    return TransferReport(X, w, d, span, law, curve, general, *bounds, positive, sure)
+    loose, tight = (transfer_bound(law, curve.n, d=d if general else None, tight=tight) for tight in (False, True))
+    return TransferReport(X, w, d, span, law, curve, general, loose, tight, positive, sure)
 
 
 def transfer_rows(found: TransferReport, *, risk: float, tight: bool = False) -> dict:
@@ -133,7 +133,7 @@ def wanted(found: TransferReport, risk: float, tight: bool) -> dict:
     by_rank, near = (d is not None and transfer_bound(p, d, tight=tight).value.item() > risk for p in (law, sharp))
     without_band = samples_needed(sharp, risk, d=d, tight=tight)
     enough = curve.n[curve.high <= risk]
-    c = law.confidence
+    c = law.confidence or 0.0
     return {
         "risk": risk, "by_bound": by_bound, "only_by_rank": by_rank,
         "by_bound_without_band": without_band, "never": near or without_band is None,

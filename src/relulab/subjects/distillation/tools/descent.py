@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.threads import one_thread
 from relulab.flow.trajectory import Trajectory
@@ -22,6 +23,7 @@ from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 EXPLODED = 10.0  # times the loss of the start, or 1 if that is more: descent with a fitting step never climbs so high
 
 
+@by_cpu
 @one_thread()
 @torch.no_grad()
 def distillation_descent(

@@ -5,20 +5,22 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import model_validator
+from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.core.numbers import Numbers
 from relulab.io.linear_teacher import read_linear_teacher, with_ones
 from relulab.io.tables import read_features
 from relulab.lab.input import Input
 from relulab.subjects.distillation.tools.transfer import from_labels
 
+Array = Tensor | np.ndarray
+
 
 class Brought(NamedTuple):
     """Points (n, d), the teacher's weights (d,), and whether the last of those is a bias."""
 
-    X: Numbers
-    w_star: Numbers
+    X: Array
+    w_star: Array
     bias: bool
 
 
@@ -41,7 +43,7 @@ class LinearTeacher(Input):
             raise UserError(f"{given}: one is needed, a file of weights or a column with the teacher's soft labels")
         return self
 
-    def load(self) -> tuple[Numbers, Numbers]:
+    def load(self) -> tuple[Array, Array]:
         """The points and the teacher's weights."""
         return self.brought()[:2]
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor
 
@@ -67,6 +68,7 @@ def soft_labels(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, " d"]) -> Fl
     return torch.sigmoid(X @ w)
 
 
+@by_cpu
 def from_labels(X: Numbers, y: Numbers) -> Transfer:
     """The transfer set of points whose soft labels are known and whose teacher is not.
 

@@ -45,7 +45,7 @@ def focus_shifts(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> I
     [1]
     """
     node = focus(rho, threshold)
-    looks = torch.arange(node.shape[-2]).reshape(-1, 1)
+    looks = torch.arange(node.shape[-2], device=node.device).reshape(-1, 1)
     # the last look at which it followed one: where it follows none, what it followed then still counts
     last = torch.where(node >= 0, looks, -1).cummax(-2).values
     held = node.gather(-2, last.clamp(min=0)).where(last >= 0, -1)

@@ -64,7 +64,7 @@ def mu(x: Float[Tensor, "N d"], *, directions: int = 200, seed: int = 0) -> Esti
     """
     x = _scattered(x)
     t = (x @ _some(x, directions, seed).T).abs().sort(0).values
-    share = torch.arange(len(x), 0, -1, dtype=x.dtype)[:, None] / len(x)
+    share = torch.arange(len(x), 0, -1, dtype=x.dtype, device=x.device)[:, None] / len(x)
     high = float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])
     low = float((t.square() * share).max())
     return Estimate(low, max(low, high))
@@ -87,7 +87,7 @@ def tau(nodes: Nodes, x: Float[Tensor, "N d"], scale: float, widest: float) -> F
         raise UserError(f"points of shape {tuple(x.shape)} for nodes of {u.shape[1]} inputs")
     t = (x @ u.T + c).abs().sort(0).values
     within = (t > scale) & (t <= widest)
-    before = torch.arange(len(x), dtype=x.dtype)[:, None] / (t.where(within, 1) * len(x))
+    before = torch.arange(len(x), dtype=x.dtype, device=x.device)[:, None] / (t.where(within, 1) * len(x))
     end = (t <= widest).sum(0).to(x.dtype) / (widest * len(x))
     return torch.minimum(before.where(within, torch.inf).amin(0), end).where(u.abs().amax(1) > 0, 0)
 
@@ -103,11 +103,11 @@ def _some(x: Tensor, directions: int, seed: int) -> Float[Tensor, "k d"]:
     """Axes, principal directions, random ones, and normals of hyperplanes through d of the points."""
     N, d = x.shape
     generator = torch.Generator().manual_seed(seed)
-    random = torch.randn(directions, d, generator=generator, dtype=x.dtype)
+    random = torch.randn(directions, d, generator=generator, dtype=x.dtype).to(x.device)
     principal = torch.linalg.eigh(x.T @ x).eigenvectors.T
-    rows = torch.randint(N, (directions, d), generator=generator)
+    rows = torch.randint(N, (directions, d), generator=generator).to(x.device)
     through = torch.linalg.svd(torch.nn.functional.pad(x[rows], (0, 1), value=1.0))[2][:, -1, :d]
-    found = torch.cat([torch.eye(d, dtype=x.dtype), principal, random, through])
+    found = torch.cat([torch.eye(d, dtype=x.dtype, device=x.device), principal, random, through])
     norm = found.norm(dim=1, keepdim=True)
     return (found / norm)[norm[:, 0] > 1e-9]
 
@@ -123,11 +123,11 @@ def _net(x: Tensor, scale: float) -> tuple[Float[Tensor, "k d"], float] | None:
     if d > 3 or (k if d == 2 else 3 * k**2) * N > MOST:
         return None
     if d == 2:
-        phi = torch.arange(k, dtype=x.dtype) * (math.pi / k)
+        phi = torch.arange(k, dtype=x.dtype, device=x.device) * (math.pi / k)
         net = torch.stack([phi.cos(), phi.sin()], 1)
         far = 2 * math.sin(math.pi / (4 * k))
     else:  # the faces of a cube, pushed onto the sphere, which brings points no farther apart
-        s = (torch.arange(k, dtype=x.dtype) + 0.5) * (2 / k) - 1
+        s = (torch.arange(k, dtype=x.dtype, device=x.device) + 0.5) * (2 / k) - 1
         a, b = (t.flatten() for t in torch.meshgrid(s, s, indexing="ij"))
         one = torch.ones_like(a)
         net = torch.cat([torch.stack(p, 1) for p in ((one, a, b), (a, one, b), (a, b, one))])

@@ -47,7 +47,7 @@ def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
         D.append(torch.cat([gate, one], -1))
     f.append(torch.baddbmm(net.b[-1].data, below, net.W[-1].data))
     D.append(torch.ones_like(f[-1]))
-    V = [torch.eye(net.widths[-1], dtype=net.dtype).expand(*f[-1].shape[:2], -1, -1)]
+    V = [torch.eye(net.widths[-1], dtype=net.dtype, device=below.device).expand(*f[-1].shape[:2], -1, -1)]
     for l in range(net.depth - 1, 0, -1):
         V.append((V[-1] * D[l].unsqueeze(-2)) @ _augmented(net, l).mT.unsqueeze(1))
     return [Layer(*layer) for layer in zip(f, D, reversed(V), strict=True)]

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.measurement import Measurement, Outcome
-from relulab.lab.show.checks import finding_parts
+from relulab.lab.show.finding_parts import finding_parts
 from relulab.lab.show.words import number
 from relulab.subjects.specialization.theorems.gradient_rule import gradient_rule, gradient_sizes
 

@@ -42,8 +42,8 @@ def teacher_agnostic(x: Tensor | np.ndarray, step: float) -> Augmented:
     """
     x = _checked(x, step)
     N, d = x.shape
-    moves = step * torch.cat([torch.eye(d, dtype=x.dtype), -torch.eye(d, dtype=x.dtype)])
-    return _joined(x, (x[:, None] + moves).reshape(-1, d), torch.arange(N).repeat_interleave(2 * d))
+    moves = step * torch.cat([sign * torch.eye(d, dtype=x.dtype, device=x.device) for sign in (1, -1)])
+    return _joined(x, (x[:, None] + moves).reshape(-1, d), torch.arange(N, device=x.device).repeat_interleave(2 * d))
 
 
 def teacher_aware(x: Tensor | np.ndarray, nodes: Nodes, step: float, band: float | None = None) -> Augmented:
@@ -97,4 +97,4 @@ def _checked(x: Tensor | np.ndarray, step: float) -> Float[Tensor, "N d"]:
 
 
 def _joined(x: Tensor, new: Tensor, row: Tensor) -> Augmented:
-    return Augmented(torch.cat([x, new.to(x.dtype)]), torch.cat([torch.arange(len(x)), row]))
+    return Augmented(torch.cat([x, new.to(x.dtype)]), torch.cat([torch.arange(len(x), device=x.device), row]))

@@ -71,7 +71,7 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
     dead = nodes.w.abs().amax(1) == 0
     close = alignment(nodes, nodes, either_side=True) <= rounded[:, None] + rounded
     # the teacher's nodes first, so that its hyperplanes stand for those of students that lie on them
-    of, leaders = led(close, torch.arange(len(dead)), dead)
+    of, leaders = led(close, torch.arange(len(dead), device=dead.device), dead)
     u = regular(nodes)
     planes = Nodes(u.w[leaders], u.b[leaders])
     side = torch.where((u.w * planes.w[of.clamp(min=0)]).sum(1) < 0, -1, 1) if len(leaders) else torch.ones_like(of)
@@ -104,7 +104,8 @@ def seen(found: Creases) -> Bool[Tensor, "s n"]:
     low, high = found.box.reach(found.planes)
     cut = (low < -found.same) & (high > found.same)
     sees = (sight(found.planes, mine, *found.box) > found.same) & cut[:, None]
-    own = found.of.clamp(min=0) == torch.arange(len(cut))[:, None]  # on its own hyperplane a node is 0
+    # on its own hyperplane a node is 0
+    own = found.of.clamp(min=0) == torch.arange(len(cut), device=cut.device)[:, None]
     return sees & ~(own & (found.of >= 0))
 
 
@@ -130,7 +131,7 @@ def largest_gradient(found: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor,
         (found.teacher, star, found.of_star, found.side_star, 1),
         (found.student, mine, found.of, found.side, -1),
     ):
-        gate = above[:, of.clamp(min=0)] == side if len(found.bend) else torch.zeros(len(start), len(of))
+        gate = above[:, of.clamp(min=0)] == side if len(found.bend) else above.new_zeros(len(start), len(of))
         gate = torch.where(of >= 0, gate, nodes.b > 0)
         a = sign * (found.v @ net.W[1].data[0].T) * gate
         slope, level = slope + a @ nodes.w, level + a @ nodes.b

@@ -76,7 +76,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
 
 def led(close: Tensor, order: Tensor, dead: Tensor) -> tuple[Int[Tensor, " n"], Int[Tensor, " s"]]:
     """Leaders in the given order, each with all nodes close to it that have no leader yet."""
-    of = torch.full((len(order),), -1)
+    of = torch.full((len(order),), -1, device=order.device)
     free, leaders = ~dead, []
     for k in order.tolist():
         if free[k]:
@@ -84,4 +84,4 @@ def led(close: Tensor, order: Tensor, dead: Tensor) -> tuple[Int[Tensor, " n"], 
             mine[k] = True
             of[mine], free = len(leaders), free & ~mine
             leaders.append(k)
-    return of, torch.tensor(leaders, dtype=torch.long)
+    return of, torch.tensor(leaders, dtype=torch.long, device=order.device)

@@ -132,6 +132,6 @@ def normal_equations(state: _State, x1: Float[Tensor, "N d1"]) -> tuple[Float[Te
     beta = (V @ V.T).repeat_interleave(d1, 0).repeat_interleave(d1, 1)
     AA = (Q.T @ Q) * beta
     AU = ((Q.T @ state.f).reshape(n, d1, n + 1, 1) * V.reshape(n, 1, 1, C)).reshape(n * d1, (n + 1) * C)
-    UU = torch.kron(state.f.T @ state.f, torch.eye(C, dtype=V.dtype))
+    UU = torch.kron(state.f.T @ state.f, torch.eye(C, dtype=V.dtype, device=V.device))
     g = torch.cat([(state.g_1.T @ x1).flatten(), (state.f.T @ state.r).flatten()])
     return torch.cat([torch.cat([AA, AU], 1), torch.cat([AU.T, UU], 1)]), g

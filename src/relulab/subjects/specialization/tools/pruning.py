@@ -111,7 +111,7 @@ def _activations(nodes: Nodes, x: Tensor) -> Float[Tensor, "N s"]:
 
 def _losses(found: Groups, order: Tensor, x: Tensor, y: Tensor, counts: Sequence[int]) -> Float[Tensor, " k"]:
     """Mean square change of the output when only the first so many groups stay: one pass, since the sets are nested."""
-    total, nodes = torch.zeros(len(counts), dtype=torch.float64), Nodes(*(t[order] for t in found.nodes))
+    total, nodes = x.new_zeros(len(counts)), Nodes(*(t[order] for t in found.nodes))
     for part, left in zip(x.split(CHUNK), (y - found.c).split(CHUNK), strict=True):
         f = _activations(nodes, part)
         for i, (start, end) in enumerate(pairwise((0, *counts))):
@@ -151,7 +151,7 @@ def _bound(net: MLP, found: Groups, kept: Tensor, x: Tensor) -> float:
     alive = found.of >= 0
     mine, u = Nodes(*(t[found.of[alive]] for t in found.nodes)), regular(Nodes(*(t[alive] for t in nodes)))
     merging = box.reach(Nodes(u.w - mine.w, u.b - mine.b)).abs().amax(0) * nodes.w[alive].norm(dim=1)
-    dropped = torch.ones(len(found), dtype=torch.bool)
+    dropped = torch.ones(len(found), dtype=torch.bool, device=x.device)
     dropped[kept] = False
     change = merging @ v[alive].abs() + box.reach(found.nodes)[1].clamp(min=0)[dropped] @ found.a[dropped].abs()
     with torch.no_grad():
