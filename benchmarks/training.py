@@ -15,15 +15,18 @@ import multiprocessing
 import os
 import sys
 import time
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from relulab import Gaussian, Probe, Task, sgd, small_normal
+from relulab import Gaussian, Probe, Task, sgd
 from relulab.core.seeds import Role, stream
 from relulab.data.tensor_task import TensorTask
 from relulab.lab.run.speed import product_rate
+from relulab.nets.initial import small_normal
+from relulab.nets.mlp import MLP
 from relulab.subjects.specialization import Observer, teacher
 from relulab.subjects.specialization.studies.recovery import Recovery
 from relulab.train.fit import fit
@@ -54,7 +57,7 @@ def best(work, repeats: int) -> float:
     return min(times)
 
 
-def lanes(width: int, seeds: int) -> tuple[Task, object]:
+def lanes(width: int, seeds: int) -> tuple[Task, MLP]:
     each = [seed for seed in range(seeds) for _ in POLARITY]
     net = teacher((D, M, C), seeds=each, polarity=[*POLARITY] * seeds)
     task = Task(net, Gaussian(D, 1.5), seeds=each)
@@ -66,6 +69,7 @@ def ours(width: int, seeds: int, steps: int, repeats: int) -> tuple[float, float
     """Seed-steps a second of lanes of seeds × polarities, with the looks of SS.F7 `quick`, and the looks' share."""
     task, student = lanes(width, seeds)
     study = Recovery.configured("quick")
+    assert isinstance(study, Recovery)
     observer = Observer(task.teacher, task.held_out())
     probe = Probe((0,), lambda net: study.read(observer(net)))
     train = best(lambda: sgd(student, task, epochs=1, steps=steps, batch=BATCH), repeats) / steps
@@ -129,7 +133,7 @@ def without_lanes(repeats: int) -> dict[str, float]:
     """Seconds of `fit` over those of the plain loop, for networks without lanes."""
     vectors = torch.randn(4800, D), torch.randn(4800, C)
     pictures = torch.randn(480, 3, 16, 16), torch.randint(10, (480,))
-    rows = {
+    rows: dict[str, tuple[Any, ...]] = {
         "100-100-50": (connected, vectors, squares, SGD(0.01), torch.optim.SGD, {"lr": 0.01}),
         "100-100-50, momentum": (
             connected, vectors, squares, SGD(0.01, 0.9), torch.optim.SGD, {"lr": 0.01, "momentum": 0.9},
@@ -137,7 +141,7 @@ def without_lanes(repeats: int) -> dict[str, float]:
         "convolutions": (convolutional, pictures, cross_entropy, SGD(0.01), torch.optim.SGD, {"lr": 0.01}),
         "convolutions, Adam": (convolutional, pictures, cross_entropy, Adam(1e-3), torch.optim.Adam, {"lr": 1e-3}),
     }  # fmt: skip
-    found = {}
+    found: dict[str, float] = {}
     for name, (make, (X, Y), loss, optimizer, theirs, options) in rows.items():
         net, model = make(), make()
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import relulab
-from relulab.lab.cli import app, main
+from relulab.lab.cli import build, main
 from relulab.lab.index import subjects
 
 ROOT = Path(__file__).parent.parent
@@ -65,6 +65,7 @@ def test_links_and_pictures_are_there(page):
 
 def test_the_readme_names_every_verb_and_every_page():
     text = (ROOT / "README.md").read_text()
+    app = build()
     verbs = [*app.registered_commands, *app.registered_groups]
     missing = [verb.name for verb in verbs if not re.search(rf"relulab {verb.name}\b|make {verb.name}\b", text)]
     missing += [page.name for page in PAGES[1:] if f"{page.relative_to(ROOT)})" not in text]

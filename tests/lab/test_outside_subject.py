@@ -115,6 +115,8 @@ def test_a_study_in_a_file_of_ones_own(tmp_path):
     assert code == 0 and first["study"] == "mine", err
     assert (tmp_path / first["run"] / "result.nc").exists()
     assert call(*words)[1]["run"] == first["run"]
+    code, sent, err = call(*words, "--engine", "dask", "--runs", "elsewhere")
+    assert code == 0 and sent["claims"] == first["claims"], err
     # An edit of the code is another run: the old result is not taken for that of the new code.
     (tmp_path / "my_study.py").write_text(STUDY.replace('"half-active"', '"mine"').replace("> 0\n", "> 0.3\n"))
     code, second, _ = call(*words)

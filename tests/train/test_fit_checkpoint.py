@@ -8,10 +8,12 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from relulab import MLP, Gaussian, Probe, Task, residual_default, torch_default
+from relulab import Gaussian, Probe, Task
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled_task import LabelledTask
 from relulab.data.tensor_task import TensorTask
+from relulab.nets.initial import residual_default, torch_default
+from relulab.nets.mlp import MLP
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 from relulab.subjects.specialization import teacher
 from relulab.train.checkpoint import Checkpoint

@@ -6,11 +6,13 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from relulab import MLP, MSE, CrossEntropy, Gaussian, Logistic, Probe, Task, UserError, torch_default
+from relulab import MSE, CrossEntropy, Gaussian, Logistic, Probe, Task, UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.label_noise import LabelNoise
 from relulab.data.labelled_task import LabelledTask
 from relulab.data.tensor_task import TensorTask
+from relulab.nets.initial import torch_default
+from relulab.nets.mlp import MLP
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 from relulab.subjects.specialization import teacher
 from relulab.train.fit import fit
@@ -291,3 +293,37 @@ def test_a_parameter_without_lanes_is_refused():
 
     with pytest.raises(UserError, match=r"shape \(5,\) in a network of 2 lanes"):
         fit(Odd(), TensorTask(X3, Y1, seeds=[0, 1]), epochs=1)
+
+
+def test_a_module_on_tasks_of_one_lane():
+    star = teacher((5, 4, 3), seeds=[2], polarity=0.5)
+    data = [OppositeOrthants(5).draw(stream(0, Role.TRAIN, 0), 20)]
+    for task, widths in (
+        (Task(star, Gaussian(5), seeds=[2], n_train=60, n_held_out=5, dtype=torch.float64), (5, 7, 3)),
+        (LabelledTask(data, seeds=[2], dtype=torch.float64), (5, 7, 1)),
+    ):
+        lanes = torch_default(widths, [2], dtype=torch.float64)
+        module = lanes.module()
+        for net in (lanes, module):
+            fit(net, task, epochs=3, batch=5, optimizer=SGD(0.05, momentum=0.9, weight_decay=0.01))
+        for p, q in zip(lanes.module().parameters(), module.parameters(), strict=True):
+            torch.testing.assert_close(p, q, rtol=1e-11, atol=1e-12)
+
+
+def test_a_network_travels_to_its_device_and_back(monkeypatch):
+    """On a machine with one device, another name of it stands for another one."""
+    elsewhere, met = torch.device("cpu", 0), []
+    monkeypatch.setattr("relulab.train.fit.found_device", lambda name, home: elsewhere if name else home)
+
+    def look(net):
+        met.append(net)
+        return {"w": ((), next(net.parameters()).sum())}
+
+    for make in (exits, lambda: torch_default((36, 8, 3), [0], dtype=torch.float64)):
+        X, loss = (IMAGES, both) if make is exits else (IMAGES[:, 0].flatten(1), None)
+        here, there = make(), make()
+        met.clear()
+        options = {"epochs": 2, "batch": 16, "loss": loss, "probes": [Probe((0, 2), look)]}
+        read = fit(here, TensorTask(X, LABELS), **options)
+        assert read.identical(fit(there, TensorTask(X, LABELS), device="another", **options)) and equal(here, there)
+        assert met[:2] == [here, here] and there not in met, "a probe looks at a copy that is back home"

@@ -5,9 +5,11 @@ import torch
 from torch import nn
 from torch.nn.functional import leaky_relu
 
-from relulab import MLP, MSE, CrossEntropy, Gaussian, Task, UserError, residual_default, sgd, torch_default
+from relulab import MSE, CrossEntropy, Gaussian, Task, UserError, sgd
 from relulab.core.seeds import Role, stream
 from relulab.data.labelled_task import LabelledTask
+from relulab.nets.initial import residual_default, torch_default
+from relulab.nets.mlp import MLP
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 from relulab.subjects.specialization import teacher
 from relulab.train.fit import fit

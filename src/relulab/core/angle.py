@@ -4,7 +4,7 @@ For unit vectors 2 atan2(‖u − v‖, ‖u + v‖) is their angle, as exact fo
 arccos of the inner product loses half of all digits.
 """
 
-from typing import TypeVar
+from typing import overload
 
 import numpy as np
 import torch
@@ -14,10 +14,12 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensors
 
-Array = TypeVar("Array", np.ndarray, Tensor)
 
-
-def norms(vectors: Array) -> Array:
+@overload
+def norms(vectors: np.ndarray) -> np.ndarray: ...
+@overload
+def norms(vectors: Tensor) -> Tensor: ...
+def norms(vectors: np.ndarray | Tensor) -> np.ndarray | Tensor:
     """‖u‖ of each of the vectors along the last axis.
 
     Args:
@@ -29,7 +31,11 @@ def norms(vectors: Array) -> Array:
     return vectors.norm(dim=-1) if isinstance(vectors, Tensor) else np.linalg.norm(vectors, axis=-1)
 
 
-def unit_angle(u: Array, v: Array, *, lines: bool = False) -> Array:
+@overload
+def unit_angle(u: np.ndarray, v: np.ndarray, *, lines: bool = False) -> np.ndarray: ...
+@overload
+def unit_angle(u: Tensor, v: Tensor, *, lines: bool = False) -> Tensor: ...
+def unit_angle(u: np.ndarray | Tensor, v: np.ndarray | Tensor, *, lines: bool = False) -> np.ndarray | Tensor:
     """The angle of unit vectors along the last axis, in [0, π]; of the lines through them, in [0, π/2].
 
     Args:
@@ -41,11 +47,12 @@ def unit_angle(u: Array, v: Array, *, lines: bool = False) -> Array:
     >>> round(unit_angle(u, v).item(), 6), unit_angle(u, v, lines=True).item()
     (3.141593, 0.0)
     """
-    apart, together = norms(u - v), norms(u + v)
-    if isinstance(apart, Tensor):
+    if isinstance(u, Tensor) and isinstance(v, Tensor):
+        near, far = norms(u - v), norms(u + v)
         if lines:
-            apart, together = torch.minimum(apart, together), torch.maximum(apart, together)
-        return 2 * torch.atan2(apart, together)
+            near, far = torch.minimum(near, far), torch.maximum(near, far)
+        return 2 * torch.atan2(near, far)
+    apart, together = norms(np.subtract(u, v)), norms(np.add(u, v))
     if lines:
         apart, together = np.minimum(apart, together), np.maximum(apart, together)
     return 2 * np.arctan2(apart, together)

@@ -1,19 +1,17 @@
 """Least-squares slopes: how fast one quantity follows another, and with which power."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float, Num
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it takes long to import, and theorems, which need powers alone, do not use it
     import xarray as xr
-    from jaxtyping import Float
 
 
 def power(
-    x: Float[np.ndarray, " n"], y: Float[np.ndarray, n *k], *, fewest: int = 2
-) -> Float[np.ndarray | np.floating, "*k"]:
+    x: Num[np.ndarray, " n"], y: Num[np.ndarray, "n *k"] | list[float], *, fewest: int = 2
+) -> Float[np.ndarray, "*k"]:
     """The power with which y changes with x: the slope of log y on log x, by least squares.
 
     NaN from fewer than ``fewest`` points, and where a number is missing or has no logarithm.
@@ -30,12 +28,12 @@ def power(
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     good = (np.isfinite(y) & (y > 0)).all(0) & (np.isfinite(x) & (x > 0)).all() & (len(x) >= fewest)
     if not good.any():
-        return np.full(y.shape[1:], np.nan)[()]
+        return np.full(y.shape[1:], np.nan)
     # A column without a logarithm must not stop the others.
-    return np.where(good, np.polyfit(np.log(x), np.log(np.where(good, y, 1.0)), 1)[0], np.nan)[()]
+    return np.where(good, np.polyfit(np.log(x), np.log(np.where(good, y, 1.0)), 1)[0], np.nan)
 
 
-def slopes(x: xr.DataArray, y: xr.DataArray) -> np.ndarray:
+def slopes(x: "xr.DataArray", y: "xr.DataArray") -> np.ndarray:
     """The slope of y on x by least squares, for every place along the other dimensions; NaN where a value is missing.
 
     Args:

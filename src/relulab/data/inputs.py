@@ -13,7 +13,8 @@ from relulab.core.errors import UserError
 class Inputs(Protocol):
     """A distribution of points in R^d."""
 
-    d: int
+    @property
+    def d(self) -> int: ...
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]: ...
 

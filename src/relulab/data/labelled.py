@@ -32,9 +32,10 @@ def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
     >>> labelled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
     """
-    X = tensor("points", X).detach().double()
-    if X.dim() != 2 or len(X) != len(y):
-        raise UserError(f"points of shape {tuple(X.shape)} with {len(y)} labels: one row and one label a point")
+    X, labels = tensor("points", X).detach().double(), np.asarray(y)
+    if X.dim() != 2 or labels.ndim < 1 or len(X) != len(labels):
+        count = labels.size if labels.ndim < 1 else len(labels)
+        raise UserError(f"points of shape {tuple(X.shape)} with {count} labels: one row and one label a point")
     if not len(X):
         raise UserError("there are no points")
     if X.shape[1] < 1 + strict:
@@ -44,7 +45,7 @@ def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
     wrong = (~X.isfinite()).any(1).nonzero()[:, 0]
     if len(wrong):
         raise UserError(f"{len(wrong)} of {len(X)} points have NaN or infinite entries, the first is row {wrong[0]}")
-    signs, names = _signs(np.asarray(y))
+    signs, names = _signs(labels)
     found = Labelled(X, signs, names)
     if strict:
         _no_contradiction(found)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 from torch import Tensor
@@ -56,7 +56,7 @@ class Trajectory(Generic[Array]):
     @property
     def end(self) -> Array:
         """The first state where the flow ended."""
-        return next(iter(self.states.values()))[-1]
+        return cast(Array, next(iter(self.states.values()))[-1])
 
     def at(self, times: Array) -> Array:
         """The first state at any times, a row each, between the looks as well.

@@ -71,6 +71,6 @@ def _filled(net: Net, seeds: Sequence[int], root: int, draw: Callable) -> Net:
         for l, W in enumerate(net.W):
             weights, biases = draw(rng, tuple(W.shape[1:]))
             W.data[i] = torch.from_numpy(weights)
-            if biases is not None and net.bias:
+            if biases is not None and isinstance(net, MLP) and net.bias:
                 net.b[l].data[i, 0] = torch.from_numpy(biases)
     return net

@@ -79,11 +79,11 @@ class MLP(nn.Module):
         """Network ``i`` as a plain ``nn.Sequential`` with weights of its own."""
         parts: list[nn.Module] = []
         for W, b in zip(self.W, self.b, strict=True):
-            # Left empty until it is filled: the start that PyTorch draws would come from its global stream.
-            linear = nn.utils.skip_init(nn.Linear, W.shape[1], W.shape[2], bias=self.bias, dtype=self.dtype)
-            linear.weight.data.copy_(W.data[i].T)
+            # Without the start that PyTorch would draw, from its global stream.
+            linear = nn.Linear(W.shape[1], W.shape[2], bias=self.bias, dtype=self.dtype, device="meta")
+            linear.weight = nn.Parameter(W.data[i].T.clone(memory_format=torch.contiguous_format))
             if self.bias:
-                linear.bias.data.copy_(b.data[i, 0])
+                linear.bias = nn.Parameter(b.data[i, 0].clone())
             parts += [linear, nn.LeakyReLU(self.slope) if self.slope else nn.ReLU()]
         return nn.Sequential(*parts[:-1])
 
@@ -124,8 +124,8 @@ def _read(module: nn.Module) -> tuple[list[tuple[Tensor, Tensor | None]], float]
     Only Sequential modules are read: of any other, the parts do not tell what it computes.
     """
     parts = list(_flat(module))
-    linears, between = parts[::2], parts[1::2]
-    fits = len(parts) % 2 and all(isinstance(m, nn.Linear) for m in linears)
+    linears, between = [m for m in parts[::2] if isinstance(m, nn.Linear)], parts[1::2]
+    fits = len(parts) % 2 and len(linears) == len(parts[::2])
     slopes = {m.negative_slope if isinstance(m, nn.LeakyReLU) else 0.0 for m in between}
     if not fits or not all(isinstance(m, nn.ReLU | nn.LeakyReLU) for m in between) or len(slopes) > 1:
         names = "-".join(type(m).__name__ for m in parts)

@@ -1,1 +1,1 @@
-"""Training: SGD over many seeds and settings at once, and probes that record while it runs."""
+"""Training: one loop for every network, its optimizers, schedules and losses, probes that record, checkpoints."""

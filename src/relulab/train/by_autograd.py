@@ -13,7 +13,8 @@ from relulab.train.optimizers import SGD, Optimizer, rates
 
 Output = Any
 """what a network puts out: a tensor, or a tuple or list of them, one an exit"""
-AnyLoss = Loss | Callable[[Output, Tensor], Tensor]
+TheirLoss = Callable[[Output, Tensor], Tensor]
+AnyLoss = Loss | TheirLoss
 Seen = Callable[[Output, Tensor], None]
 
 
@@ -27,7 +28,8 @@ class LanesByAutograd:
     def __init__(
         self, net: Any, loss: AnyLoss, optimizer: Optimizer, clip: float | None = None, seen: Seen | None = None
     ):
-        self.net, self.loss, self.clip, self.seen, self.lanes = net, loss, clip, seen, net.lanes
+        self.net, self.clip, self.seen, self.lanes = net, clip, seen, net.lanes
+        self.ours, self.theirs = told_apart(loss)
         self.parameters, self.base, self.factor = trained(net), rates(optimizer, net.lanes), 1.0
         wrong = [tuple(p.shape) for p in self.parameters if not p.dim() or len(p) != net.lanes]
         if wrong:
@@ -36,7 +38,7 @@ class LanesByAutograd:
                 "axis of lanes; a network without lanes has no attribute named lanes"
             )
         plain = isinstance(optimizer, SGD) and not (optimizer.momentum or optimizer.weight_decay or clip is not None)
-        self.at_once = plain and isinstance(loss, Loss)
+        self.at_once = plain and self.ours is not None
         self.update = LaneUpdate(optimizer, self.parameters, net.lanes)
         self.whole: bool | None = None
 
@@ -49,17 +51,17 @@ class LanesByAutograd:
         f = self.net(x)
         if self.seen:
             self.seen(detached(f), y)
-        if self.at_once and isinstance(self.loss, Loss):
+        if self.at_once and self.ours:
             # The step is linear in the gradient at the output: −η/B multiplies it there, and nothing is left to do.
             rate = torch.as_tensor(self.base, dtype=torch.float64).expand(self.lanes) * self.factor
             scale = (-rate / x.shape[1]).to(x.device, f.dtype)
-            gradients = self._pulled(f, residual(self.loss, f, y) * over(scale, f))
+            gradients = self._pulled(f, residual(self.ours, f, y) * over(scale, f))
             for p, gradient in zip(self.parameters, gradients, strict=True):
                 if gradient is not None:
                     p.data.add_(gradient)
             return
-        if isinstance(self.loss, Loss):
-            gradients = self._pulled(f, residual(self.loss, f, y) / x.shape[1])
+        if self.ours:
+            gradients = self._pulled(f, residual(self.ours, f, y) / x.shape[1])
         else:
             gradients = self._pulled(self._values(f, y).sum())
         if self.clip is not None:
@@ -71,10 +73,9 @@ class LanesByAutograd:
 
     def _values(self, f: Output, y: Tensor) -> Tensor:
         """The loss of every lane."""
-        assert not isinstance(self.loss, Loss)
         if self.whole is not False:
             try:
-                values = self.loss(f, y)
+                values = self.theirs(f, y)
                 self.whole = isinstance(values, Tensor) and values.shape == (self.lanes,)
                 if self.whole:
                     return values
@@ -82,7 +83,7 @@ class LanesByAutograd:
                 if self.whole:
                     raise
                 self.whole = False
-        return torch.stack([one_value(self.loss(_lane(f, i), y[i])) for i in range(self.lanes)])
+        return torch.stack([one_value(self.theirs(_lane(f, i), y[i])) for i in range(self.lanes)])
 
     def state(self) -> dict[str, Tensor]:
         return self.update.state()
@@ -97,7 +98,8 @@ class ModuleByAutograd:
     def __init__(
         self, net: nn.Module, loss: AnyLoss, optimizer: Optimizer, clip: float | None = None, seen: Seen | None = None
     ):
-        self.net, self.loss, self.clip, self.seen = net, loss, clip, seen
+        self.net, self.clip, self.seen = net, clip, seen
+        self.ours, self.theirs = told_apart(loss)
         self.parameters = trained(net)
         self.optimizer = optimizer.of_torch(self.parameters)
         self.base = self.optimizer.param_groups[0]["lr"]
@@ -111,11 +113,11 @@ class ModuleByAutograd:
         if self.seen:
             self.seen(detached(f), y)
         self.optimizer.zero_grad()
-        if isinstance(self.loss, Loss):
-            g = residual(self.loss, f, y).div_(len(x))
+        if self.ours:
+            g = residual(self.ours, f, y).div_(len(x))
             f.backward(g)
         else:
-            one_value(self.loss(f, y)).backward()
+            one_value(self.theirs(f, y)).backward()
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.parameters, self.clip)
         self.optimizer.step()
@@ -134,6 +136,13 @@ class ModuleByAutograd:
             p = self.parameters[int(i)]
             # In the layout of the parameter, as PyTorch itself makes them.
             self.optimizer.state[p][name] = torch.empty_like(p).copy_(value) if value.shape == p.shape else value
+
+
+def told_apart(loss: AnyLoss) -> tuple[Loss | None, TheirLoss]:
+    """A loss as one of ours, or as a user's. Once for all steps: to look for a protocol's methods takes a while."""
+    if isinstance(loss, Loss):
+        return loss, loss.value
+    return None, loss
 
 
 def trained(net: nn.Module) -> list[nn.Parameter]:
@@ -163,7 +172,7 @@ def one_value(value: Any) -> Tensor:
     if not isinstance(value, Tensor) or value.numel() != 1:
         given = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
         raise UserError(f"the loss gave {given}: one number is needed for a batch, such as a mean over its points")
-    return value.reshape(())
+    return value if not value.dim() else value.reshape(())
 
 
 def detached(f: Output) -> Output:

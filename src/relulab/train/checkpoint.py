@@ -123,7 +123,7 @@ def digest(tensors: Iterable[Tensor]) -> str:
     found = hashlib.sha256()
     for tensor in tensors:
         found.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+        found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
     return found.hexdigest()
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from relulab.data.label_noise import LabelNoise
 from relulab.data.task import TrainingTask
 from relulab.data.tensor_task import TensorTask
-from relulab.train.by_autograd import AnyLoss, LanesByAutograd, ModuleByAutograd
+from relulab.train.by_autograd import AnyLoss
 from relulab.train.checkpoint import Checkpoint
 from relulab.train.checks import check
 from relulab.train.devices import at_work, found_device, home_of
@@ -19,9 +19,8 @@ from relulab.train.meters import Meter, Meters
 from relulab.train.optimizers import SGD, Optimizer
 from relulab.train.probe import Probe, Recorder
 from relulab.train.schedules import Schedule
-from relulab.train.step import Step, by_hand
 from relulab.train.supply import Augment, Supply, default_loss
-from relulab.train.training import Training, described
+from relulab.train.training import Training, described, made_step
 
 PLAIN = SGD(lr=0.01)
 
@@ -104,8 +103,7 @@ def fit(
     supply = Supply(supplied, loss, steps=steps, batch=batch, laned=laned, device=device, noise=noise, augment=augment)
     recorder, counted = Recorder(probes), Meters(meters, laned) if meters else None
     with at_work(net, device):
-        make = Step if by_hand(net, loss) else LanesByAutograd if laned else ModuleByAutograd
-        step = make(net, loss, optimizer, clip, counted)
+        step = made_step(net, loss, optimizer, clip, counted)
         Training(
             net, step, supply, recorder, counted, first=first_epoch, last=first_epoch + epochs, schedule=schedule,
             home=home, checkpoint=checkpoint, about=about, tick=tick,

@@ -11,11 +11,15 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from relulab.nets.mlp import MLP
+from relulab.train.by_autograd import AnyLoss, LanesByAutograd, ModuleByAutograd, Seen
 from relulab.train.checkpoint import Checkpoint, Saved, Slot, digest
+from relulab.train.losses import Loss
 from relulab.train.meters import Meters
+from relulab.train.optimizers import Optimizer
 from relulab.train.probe import Recorder
 from relulab.train.schedules import Schedule, factor_at
-from relulab.train.step import Step
+from relulab.train.step import Step, by_hand
 from relulab.train.supply import Supply, seed_random_layers
 
 BEAT = 1.0  # seconds between words about steps done, where an epoch is longer
@@ -29,6 +33,14 @@ class OneStep(Protocol):
     def scale(self, factor: float) -> None: ...
     def state(self) -> dict[str, Tensor]: ...
     def restore(self, state: dict[str, Tensor]) -> None: ...
+
+
+def made_step(net: nn.Module, loss: AnyLoss, optimizer: Optimizer, clip: float | None, seen: Seen | None) -> OneStep:
+    """By hand where that is the network's step, else by autograd, with lanes or without."""
+    if isinstance(net, MLP) and isinstance(loss, Loss) and by_hand(net, loss):
+        return Step(net, loss, optimizer, clip, seen)
+    make = LanesByAutograd if hasattr(net, "lanes") else ModuleByAutograd
+    return make(net, loss, optimizer, clip, seen)
 
 
 @dataclass

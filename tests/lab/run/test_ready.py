@@ -8,7 +8,6 @@ import xarray as xr
 
 from relulab import Local, UserError, run_study
 from relulab.lab.catalogue import studies
-from relulab.lab.cli import work
 from relulab.lab.show.figure import panels
 from relulab.lab.study import Study, Unit
 
@@ -57,7 +56,13 @@ def known(monkeypatch):
         monkeypatch.delitem(studies(), name)
     for study in (Wanting, Content):
         monkeypatch.setitem(studies(), study.name, study)
-    monkeypatch.setattr(work, "_check", lambda theorem, runs: {"theorem": theorem.id, "demonstrations": []})
+    by_id = {id: study for study in (Wanting, Content) for id in (study.name, *study.ids)}
+    monkeypatch.setattr("relulab.lab.index.entry", lambda id, *kinds: by_id[id])
+    for module in ("lab.catalogue", "lab.run.runner"):
+        monkeypatch.setattr(f"relulab.{module}.find_study", by_id.__getitem__)
+    monkeypatch.setattr(
+        "relulab.lab.cli.check.demonstrate", lambda theorem, runs: {"theorem": theorem.id, "demonstrations": []}
+    )
 
 
 def test_a_run_says_so_before_anything_is_written(known, here, tmp_path):

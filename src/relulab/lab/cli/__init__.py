@@ -13,32 +13,34 @@ from relulab.lab.cli.check import add_check
 from relulab.lab.cli.generated import add_measurements
 from relulab.lab.cli.pipes import quiet_pipes
 
-app = typer.Typer(
-    name="relulab",
-    help="A laboratory for what ReLU networks learn: figures of the papers as studies, their theorems as checks. "
-    "Things go by name or by an id of the papers' items: SS.F7 is figure 7 of SS, S0.T6 theorem 6 of S0.",
-    invoke_without_command=True,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=True,
+HELP = (
+    "A laboratory for what ReLU networks learn: figures of the papers as studies, their theorems as checks. "
+    "Things go by name or by an id of the papers' items: SS.F7 is figure 7 of SS, S0.T6 theorem 6 of S0."
 )
 
 
-@app.callback()
+def build(verb: str | None = None) -> typer.Typer:
+    """The command line, or as much of it as a call of one verb needs: options of checks are read from all theorems."""
+    app = typer.Typer(
+        name="relulab", help=HELP, invoke_without_command=True, no_args_is_help=True, pretty_exceptions_enable=False,
+        add_completion=True,
+    )  # fmt: skip
+    app.callback()(_options)
+    for command in (look.list_, look.show, work.run, work.reproduce, work.report):
+        app.command(command.__name__.rstrip("_"))(command)
+    add_check(app, whole=verb in (None, "check"))
+    add_measurements(app)
+    for command in (stored_runs.runs_, stored_runs.watch, stored_runs.clean, look.cite, look.env):
+        app.command(command.__name__.rstrip("_"))(command)
+    return app
+
+
 def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         from importlib.metadata import version as of
 
         print(of("relulab"))
         raise typer.Exit
-
-
-for verb in (look.list_, look.show, work.run, work.reproduce, work.report):
-    app.command(verb.__name__.rstrip("_"))(verb)
-add_check(app)
-add_measurements(app)
-for verb in (stored_runs.runs_, stored_runs.watch, stored_runs.clean, look.cite, look.env):
-    app.command(verb.__name__.rstrip("_"))(verb)
 
 
 def main() -> None:
@@ -54,7 +56,8 @@ def main() -> None:
 def _main() -> None:
     try:
         try:
-            app()
+            completing = "_RELULAB_COMPLETE" in os.environ
+            build(None if completing else sys.argv[1] if len(sys.argv) > 1 else "")()
         finally:
             sys.stdout.flush()  # a short answer is written only here
     except UserError as error:

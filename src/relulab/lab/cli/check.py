@@ -1,5 +1,6 @@
 """The verb check: a theorem's demonstrations, or the theorem on files of a user's own."""
 
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,10 @@ from relulab.lab.index import entries, entry
 from relulab.lab.index.entry import Option
 
 
-def add_check(app: typer.Typer) -> None:
-    """Adds the verb, with the options of every input that some theorem can be checked on."""
-    import inspect
-
+def add_check(app: typer.Typer, whole: bool = True) -> None:
+    """Adds the verb, with the options of every input that some theorem can be checked on if it is the ``whole``."""
     fixed = inspect.signature(_check).parameters
-    asked = [parameter(option) for option in _options()]
+    asked = [parameter(option) for option in _options()] if whole else []
     set_signature(check, [fixed["id"], *asked, *(p for name, p in fixed.items() if name != "id")])
     app.command("check")(check)
 
@@ -25,7 +24,7 @@ def add_check(app: typer.Typer) -> None:
 def _options() -> list[Option]:
     """The options of all inputs; one that several inputs have says what it is for each of them."""
     found: dict[str, list[Option]] = {}
-    for found_entry in entries():
+    for found_entry in entries("theorem"):
         for one in found_entry.details.get("on", []):
             for option in one["options"]:
                 found.setdefault(option.name, []).append(option)

@@ -5,7 +5,7 @@ from relulab.lab.index import entries
 
 def _names(incomplete: str, *kinds: str) -> list[str]:
     """Ids and names that begin with what is typed, in any case."""
-    known = (name for entry in entries() if not kinds or entry.kind in kinds for name in (*entry.ids, entry.name))
+    known = (name for entry in entries(*kinds) for name in (*entry.ids, entry.name))
     return [name for name in dict.fromkeys(known) if name.lower().startswith(incomplete.lower())]
 
 

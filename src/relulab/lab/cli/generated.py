@@ -16,19 +16,18 @@ from relulab.lab.index.entry import Option
 SHORT = {"data": "-d", "network": "-n", "out": "-o"}
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
-measure = typer.Typer(
-    help="Measure networks and data of your own, from files: safetensors, npz, PyTorch state dicts, exported programs "
-    "(.pt2), tables (.csv, .tsv, .parquet).",
-    no_args_is_help=True,
+MEASURE = (
+    "Measure networks and data of your own, from files: safetensors, npz, PyTorch state dicts, exported programs "
+    "(.pt2), tables (.csv, .tsv, .parquet)."
 )
 
 
 def add_measurements(app: typer.Typer) -> None:
     """Adds a command for each measurement: below ``measure``, or beside it if it is a verb of its own."""
-    for entry in entries():
-        if entry.kind == "measurement":
-            group = app if entry.details["verb"] else measure
-            group.command(entry.name, help=entry.about)(command(entry))
+    measure = typer.Typer(help=MEASURE, no_args_is_help=True)
+    for entry in entries("measurement"):
+        group = app if entry.details["verb"] else measure
+        group.command(entry.name, help=entry.about)(command(entry))
     app.add_typer(measure, name="measure")
 
 

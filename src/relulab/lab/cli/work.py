@@ -1,12 +1,16 @@
 """Verbs that work: run, reproduce, report."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from relulab.lab.cli.complete import study_names
 from relulab.lab.cli.generated import Json
+
+if TYPE_CHECKING:
+    from relulab.lab.run.engines import Engine
+    from relulab.lab.study import Study
 
 Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
 Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
@@ -15,6 +19,7 @@ EngineName = Annotated[str | None, typer.Option("--engine", "-e", help="local (p
 Scheduler = Annotated[
     str | None, typer.Option("--scheduler", help="Address of a dask scheduler; a local cluster unless told.")
 ]
+Device = Annotated[str, typer.Option("--device", help="Where networks are trained, as cuda or cuda:1.")]
 Patience = Annotated[
     float, typer.Option("--patience", min=1, help="Seconds without a step after which a worker counts as hung.")
 ]
@@ -39,6 +44,7 @@ def run(
     engine: EngineName = None,
     scheduler: Scheduler = None,
     patience: Patience = 900,
+    device: Device = "cpu",
     redraw: Annotated[bool, typer.Option(help="Make figures and claims again from the stored units.")] = False,
     json_: Json = False,
 ) -> None:
@@ -58,7 +64,7 @@ def run(
     wanted = [study.configured(preset, changes(study, config, set_ or [])) for study in found]
     for study in wanted:
         check_ready(study, preset, runs, redraw)
-    on = _engine(engine, scheduler, workers, patience)
+    on = _engine(engine, scheduler, workers, patience, device)
     summaries = [_run(study, preset, runs, on, json_, redraw) for study in wanted]
     if json_:
         print_json(summaries[0] if len(summaries) == 1 else summaries)
@@ -73,6 +79,7 @@ def reproduce(
     engine: EngineName = None,
     scheduler: Scheduler = None,
     patience: Patience = 900,
+    device: Device = "cpu",
     json_: Json = False,
 ) -> None:
     """The main job: every study whose data are there, every theorem, then the report."""
@@ -81,7 +88,7 @@ def reproduce(
     from relulab.lab.cli.terminal import console, print_json, print_overview
 
     wanted, left_out = _ready([study.configured(preset) for study in studies().values()], preset, runs)
-    on = _engine(engine, scheduler, workers, patience)
+    on = _engine(engine, scheduler, workers, patience, device)
     summaries = [_run(study, preset, runs, on, json_) for study in wanted]
     checks = [demonstrate(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
@@ -93,7 +100,7 @@ def reproduce(
     _exit(summaries, checks)
 
 
-def _ready(wanted: list, preset: str, runs: Path) -> tuple[list, list[dict]]:
+def _ready(wanted: "list[Study]", preset: str, runs: Path) -> "tuple[list[Study], list[dict[str, Any]]]":
     """The studies that can run, and those that lack data, each with the reason, which is also said."""
     from relulab.core.errors import UserError
     from relulab.lab.cli.terminal import errors
@@ -122,7 +129,7 @@ def report(
     print_json({"report": str(index)}) if json_ else print(index)
 
 
-def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float):
+def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float, device: str) -> "Engine":
     from relulab.core.errors import UserError, nearest
     from relulab.lab.run.engines.dask import Dask
     from relulab.lab.run.engines.local import Local
@@ -133,10 +140,20 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
     if scheduler and (name == "local" or workers):
         other = "--engine local" if name == "local" else f"--workers {workers}"
         raise UserError(f"leave out {other}: the workers are those of the dask cluster at {scheduler}")
-    return Local(workers, patience) if name == "local" else Dask(scheduler, workers, patience)
+    if device != "cpu" and not scheduler:  # a cluster may have what this machine lacks
+        import torch
+
+        from relulab.train.devices import found_device
+
+        found_device(device, torch.device("cpu"))
+    if name == "local":
+        return Local(workers, patience, device=device)
+    return Dask(scheduler, workers, patience, device=device)
 
 
-def _run(study, preset: str, runs: Path, engine, quiet: bool, redraw: bool = False) -> dict:
+def _run(
+    study: "Study", preset: str, runs: Path, engine: "Engine", quiet: bool, redraw: bool = False
+) -> dict[str, Any]:
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.terminal import console, errors, print_run
     from relulab.lab.run.runner import run_study

@@ -54,13 +54,24 @@ def _roots(package: str) -> dict[str, Path]:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
-    """Everything there is, by subject, kind and id."""
-    return tuple(entry for subject in subjects().values() for entry in sorted(_of(subject), key=_order))
+def entries(*kinds: str) -> tuple[Entry, ...]:
+    """Everything there is, or all of some kinds, by subject, kind and id. Only the rooms of those kinds are read."""
+    rooms = {room: kind for room, kind in ROOMS.items() if not kinds or kind in kinds}
+    return tuple(
+        one
+        for subject in subjects().values()
+        for room, kind in rooms.items()
+        for one in sorted(_in_room(subject, room, kind), key=_order)
+    )
 
 
-def _of(subject: Subject) -> Iterator[Entry]:
-    for room, kind in ROOMS.items():
+@cache
+def _in_room(subject: Subject, room: str, kind: str) -> tuple[Entry, ...]:
+    return tuple(_read(subject, room, kind))
+
+
+def _read(subject: Subject, room: str, kind: str) -> Iterator[Entry]:
+    if (subject.folder / room).is_dir():
         for path in sorted((subject.folder / room).rglob("*.py")):
             if f"\n{MARKS[kind]}" not in path.read_text(encoding="utf-8"):
                 continue  # a helper of the others
@@ -81,30 +92,28 @@ def _imported(kind: str, subject: Subject, module: str) -> Iterator[Entry]:
 
 
 def _order(entry: Entry) -> tuple:
-    """Studies, theorems, instruments, measurements; each by paper, letter and number of its first id."""
+    """By paper, letter and number of its first id."""
     paper, _, item = (entry.ids[0] if entry.ids else "~").partition(".")
     digits = "".join(c for c in item.partition(".")[0] if c.isdigit())
-    return list(ROOMS.values()).index(entry.kind), paper, item[:1], int(digits or 0), item, entry.name
+    return paper, item[:1], int(digits or 0), item, entry.name
 
 
 def entry(wanted: str, *kinds: str) -> Entry:
     """A thing by its name or an id, in any case: a study before a theorem, an instrument and a measurement."""
-    order = [*ROOMS.values()]
-    ranked = sorted(entries(), key=lambda one: order.index(one.kind))
-    named = {name.lower(): one for one in reversed(ranked) for name in one.names}
-    found = named.get(wanted.lower())
-    if kinds and (found is None or found.kind not in kinds):
-        mine = {name.lower(): one for one in ranked if one.kind in kinds for name in one.names}
-        other, found = found, mine.get(wanted.lower())
-        if found is None and other is not None:
-            how = {"study": f"relulab run {wanted}", "theorem": f"relulab check {wanted}"}
-            raise UserError(f"{wanted} is {_article(other.kind)}: {how.get(other.kind, how_to_run(other))}")
-    if found is None:
-        known = (name for one in ranked if not kinds or one.kind in kinds for name in (one.name, *one.ids))
-        what = " or ".join(kinds) or "study, theorem, instrument or measurement"
-        broken = "".join(f"; {module} cannot be imported, {why}" for module, why in PROBLEMS.items())
-        raise UserError(f"no {what} {wanted!r}: {nearest(wanted, dict.fromkeys(known))}{broken}")
-    return found
+    for kind in ROOMS.values():
+        if (not kinds or kind in kinds) and (found := _named(entries(kind), wanted)):
+            return found
+    if kinds and (other := _named(entries(), wanted)):
+        how = {"study": f"relulab run {wanted}", "theorem": f"relulab check {wanted}"}
+        raise UserError(f"{wanted} is {_article(other.kind)}: {how.get(other.kind, how_to_run(other))}")
+    known = dict.fromkeys(name for one in entries(*kinds) for name in (one.name, *one.ids))
+    what = " or ".join(kinds) or "study, theorem, instrument or measurement"
+    broken = "".join(f"; {module} cannot be imported, {why}" for module, why in PROBLEMS.items())
+    raise UserError(f"no {what} {wanted!r}: {nearest(wanted, known)}{broken}")
+
+
+def _named(known: Iterable[Entry], wanted: str) -> Entry | None:
+    return next((one for one in known if wanted.lower() in (name.lower() for name in one.names)), None)
 
 
 def how_to_run(entry: Entry) -> str:

@@ -49,13 +49,27 @@ def house_style():
 
 
 def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, **options) -> tuple[Figure, np.ndarray]:
-    """A grid of axes as a two-dimensional array; options go to ``Figure.subplots`` (sharex, sharey)."""
+    """A grid of axes as a two-dimensional array.
+
+    Args:
+        rows: of panels.
+        columns: of panels.
+        width: of a panel in inches.
+        height: the same.
+        options: of ``Figure.subplots``, such as sharex and sharey.
+    """
     figure = Figure(figsize=(0.7 + width * columns, 0.6 + height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def legend(figure: Figure, ax: Axes, columns: int = 8) -> None:
-    """One legend for all panels, below them, in at most so many columns."""
+    """One legend for all panels, below them.
+
+    Args:
+        figure: that it is for.
+        ax: a panel that has all labels.
+        columns: at most so many.
+    """
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), columns)), frameon=False)
 
@@ -72,7 +86,12 @@ def log_ticks(ax: Axes, ticks: Sequence[int]) -> None:
 
 
 def drawn(figure: Figure, ending: str) -> bytes:
-    """The figure's file in one format, without dates, so that the same result gives the same file."""
+    """The figure's file in one format, without dates, so that the same result gives the same file.
+
+    Args:
+        figure: what is drawn.
+        ending: one of ``FORMATS``.
+    """
     stamp, content = {"svg": "Date", "pdf": "CreationDate"}.get(ending), BytesIO()
     with house_style():
         figure.savefig(content, format=ending, dpi=150, metadata={stamp: None} if stamp else None)

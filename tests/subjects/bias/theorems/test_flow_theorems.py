@@ -110,7 +110,7 @@ def test_a_side_that_nothing_serves_is_said():
     data, start = spanning(), balanced((4, 3, 1), [0])
     start.W[1].data.abs_()
     with pytest.raises(UserError, match="active on points of label -1"):
-        path(data, start=start, until=50)
+        neuron_flow(data, start=start, until=50)
 
 
 def test_right_angles_between_classes_are_no_rounding_error():

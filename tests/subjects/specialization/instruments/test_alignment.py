@@ -69,7 +69,7 @@ def test_a_regularised_network_is_the_same_function(slope):
 
 
 def test_a_pair_node_by_node():
-    from relulab.subjects.specialization.measurements.pair_report import pair_rows
+    from relulab.subjects.specialization.measurements.measure_alignment import pair_rows
     from relulab.subjects.specialization.theorems.student_specialization import exact_pair
 
     star, net = exact_pair(flipped=True)

@@ -9,7 +9,7 @@ from torch import nn
 from typer.testing import CliRunner
 
 import relulab as rl
-from relulab.lab.cli import app
+from relulab.lab.cli import build
 
 
 def correlations(t: int = 6, m: int = 3, n: int = 5, seed: int = 0) -> torch.Tensor:
@@ -73,10 +73,10 @@ def test_the_command_tells_it_from_files(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(300, 4)))
     files = [str(tmp_path / f"{name}.safetensors") for name in ("teacher", "one", "two")]
     words = ["measure", "strength", *files, "--data", str(tmp_path / "x.npy"), "--threshold", "0.999"]
-    answer = CliRunner().invoke(app, [*words, "--json", "--figure", str(tmp_path / "h.svg")])
+    answer = CliRunner().invoke(build(), [*words, "--json", "--figure", str(tmp_path / "h.svg")])
     document = json.loads(answer.output)
     (layer,) = document["layers"]
     assert {row["recovered_at"] for row in layer["nodes"]} == {1} and (tmp_path / "h.svg").read_text().count("<svg")
     assert all(row["followers"] == 2 and row["student"] in (row["node"], row["node"] + 3) for row in layer["nodes"])
-    table = CliRunner().invoke(app, words).output
+    table = CliRunner().invoke(build(), words).output
     assert "3 of 3 teacher nodes recovered" in table and "two.safetensors" in table

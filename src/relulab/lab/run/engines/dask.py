@@ -6,6 +6,7 @@ netCDF file. The scheduler gives the unit of a lost worker to another one, three
 
 import re
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -58,6 +59,7 @@ class Dask:
                 say(f"{address} has no workers yet: waiting for them (dask worker {address} --nthreads 1 starts one)")
                 client.wait_for_workers(1)
             _same_software(client)
+            _send_code(client, study)
             _Calls(client, study, run, self).work(units, on_unit, on_steps)
 
 
@@ -228,6 +230,14 @@ def _client(address: str) -> Iterator[Any]:
         ) from None
     with client:
         yield client
+
+
+def _send_code(client: Any, study: Study) -> None:
+    """A study in a file of a user's own goes to the workers as that file; modules of packages are installed there."""
+    module = sys.modules.get(type(study).__module__)
+    file = getattr(module, "__file__", None)
+    if file and module.__name__ != "__main__" and not module.__package__:  # type: ignore[union-attr]
+        client.upload_file(file)
 
 
 def _same_software(client) -> None:

@@ -142,6 +142,7 @@ class _Crew:
     def lost(self, worker: _Worker, hung: bool) -> Unit:
         """Notes a death or a hang and gives back the unit that is to be tried again."""
         unit, code = worker.unit, worker.dismiss()
+        assert unit is not None
         why = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
         why = f"no step for {self.engine.patience:g} s" if hung else why
         self.deaths[unit.name] += 1
@@ -165,6 +166,7 @@ def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
     if error is not None:
         raise error
     unit, worker.unit = worker.unit, None
+    assert unit is not None
     on_unit(unit, seconds)
     return True
 

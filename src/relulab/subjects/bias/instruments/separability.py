@@ -99,7 +99,8 @@ def separability(
     different = _pairs(data, s, seen.kinds[False], k * l)
     worst = sorted((value, _pair(data, s, value, a, b)) for value, a, b in seen.worst)
     kept = separable_subset(s, seen.degree) if subset else None
-    return Separability(*data.X.shape, equal, different, tuple(pair for _, pair in worst), kept)
+    n, d = data.X.shape
+    return Separability(n, d, equal, different, tuple(pair for _, pair in worst), kept)
 
 
 def _pairs(data: Labelled, s: Signed, kind: Kind, count: int) -> Pairs:

@@ -45,9 +45,9 @@ def learnt_function(
     its ReLUs.
     """
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
-    if not setting.applies:
+    if setting.seen is None:
         return Finding(setting.conditions, ())
-    found, path = setting.found, setting.path
+    found, path, _ = setting.seen
     x = normalize(torch.from_numpy(stream(0, Role.CHANCE, seed).standard_normal((POINTS, data.X.shape[1]))), dim=1)
     w = (found.positive.w, found.negative.w)
     gaps = [distance(W, a, *w, x, linear) for W, a in zip(path["W"], path["a"], strict=True)]

@@ -63,11 +63,10 @@ def max_margin_neurons(
     linear networks.
     """
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
-    if not setting.applies:
+    if setting.seen is None:
         return Finding(setting.conditions, ())
-    return Finding(
-        setting.conditions, _conclusion(_linear(data) if linear else setting.found, setting.path, setting.on)
-    )
+    found, path, on = setting.seen
+    return Finding(setting.conditions, _conclusion(_linear(data) if linear else found, path, on))
 
 
 def _conclusion(found: MaxMargin, path: Trajectory[Tensor], on: Tensor) -> tuple[Check, ...]:

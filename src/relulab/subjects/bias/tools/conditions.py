@@ -22,20 +22,21 @@ FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that wa
 ROUNDING = 64  # of sums of squares, in units of the last place
 
 
-class Setting(NamedTuple):
-    """What theorem 1 and its corollary speak of, with their conditions; nothing but these if the data do not fit."""
+class Seen(NamedTuple):
+    """What theorem 1 and its corollary speak of: separable data, and neurons that are live on them."""
 
-    conditions: tuple[Check, ...]
-    found: MaxMargin | None = None
-    path: Trajectory[Tensor] | None = None
+    found: MaxMargin
+    path: Trajectory[Tensor]
     """the network at its looks, the last of them where it is judged"""
-    on: Bool[Tensor, " p"] | None = None
+    on: Bool[Tensor, " p"]
     """which neurons are live"""
 
-    @property
-    def applies(self) -> bool:
-        """Whether there is anything to look at: separable data, and neurons that are live on them."""
-        return self.on is not None and bool(self.on.any())
+
+class Setting(NamedTuple):
+    """The conditions of theorem 1, and what it speaks of if there is anything to look at."""
+
+    conditions: tuple[Check, ...]
+    seen: Seen | None = None
 
 
 def theorem_1(data: Labelled, network: nn.Module | None, start: nn.Module | None, **flow) -> Setting:
@@ -56,7 +57,9 @@ def theorem_1(data: Labelled, network: nn.Module | None, start: nn.Module | None
     some = Check("neurons that are active at some point, of which the theorem speaks", int(on.sum()), ">=", 1)
     start_of_it = started(first, data, dtype)
     flowed = (_flowed(path),) if network is not None else ()
-    return Setting((*separable, *supports_span(found), *start_of_it, *flowed, some), found, path, on)
+    return Setting(
+        (*separable, *supports_span(found), *start_of_it, *flowed, some), Seen(found, path, on) if on.any() else None
+    )
 
 
 def _dtype(net: nn.Module | None) -> torch.dtype:

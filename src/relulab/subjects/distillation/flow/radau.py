@@ -72,10 +72,11 @@ def follow(system: System, *, tolerance: float, until: float, steps: int, looks:
     phases: list[Phase] = []
     says, taken, t = "", 0, 0.0
     small = tolerance * system.read(system.y0).length
+    going: System | None = system
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial steps may go anywhere
-        while system and not says:
-            phases.append(Phase(system, [0.0], [t], []))
-            says, system = _run(phases[-1], tolerance, small, until, steps - taken)
+        while going and not says:
+            phases.append(Phase(going, [0.0], [t], []))
+            says, going = _run(phases[-1], tolerance, small, until, steps - taken)
             taken, t = taken + len(phases[-1].pieces), phases[-1].t[-1]
     last = phases[-1]
     found = _looks(phases, _end(last, until), looks)

@@ -16,24 +16,27 @@ def claims(result: xr.Dataset) -> list[Claim]:
     Args:
         result: of the study.
     """
-    points, over = sorted(result.points.values.tolist()), result.over.values.tolist()
-    least = points[0]
-    log = np.log10(result.evaluation).mean("over", skipna=False)
-    gap = log.sel(data="aware") - log.sel(data="agnostic")
+    over = result.over.values.tolist()
+    widths = "mean over widths" if len(over) > 1 else f"{over[0]}× students"
     share = {name: (result[name] / result[f"{name}_variance"]).mean("over", skipna=False)
              for name in ("train", "evaluation")}  # fmt: skip
-    over_fit = (share["evaluation"] - share["train"]).sel(points=least)
-    left = {kind: float(share["evaluation"].sel(data=kind, points=least).mean()) for kind in KINDS}
-    widths = "mean over widths" if len(over) > 1 else f"{over[0]}× students"
+    return [*_lower(result, widths), *(_fits(share["train"], kind, widths) for kind in KINDS), _overfits(share, widths)]
+
+
+def _lower(result: xr.Dataset, widths: str) -> list[Claim]:
+    """Teacher-aware data give the lower evaluation loss, with few samples and over all sizes."""
+    points = sorted(result.points.values.tolist())
+    log = np.log10(result.evaluation).mean("over", skipna=False)
+    gap = log.sel(data="aware") - log.sel(data="agnostic")
     return [
         claim(
             "SS.F9.few",
             "With few samples teacher-aware data give a lower evaluation loss: log₁₀ loss of teacher-aware less "
-            f"of teacher-agnostic students of the same seed at {least} points, {widths}",
-            gap.sel(points=least).values,
+            f"of teacher-agnostic students of the same seed at {points[0]} points, {widths}",
+            gap.sel(points=points[0]).values,
             "<",
             0,
-            note=_intervals(log.sel(points=least)),
+            note=_intervals(log.sel(points=points[0])),
         ),
         claim(
             "SS.F9.sizes",
@@ -44,30 +47,38 @@ def claims(result: xr.Dataset) -> list[Claim]:
             0,
             note=_by_size(gap, points),
         ),
-        *(
-            claim(
-                f"SS.F9.train-{kind}",
-                f"Training loss is low on teacher-{kind} data: share of the outputs' variance on the training "
-                f"points that is left unexplained, mean over sizes, {widths}",
-                share["train"].sel(data=kind).mean("points", skipna=False).values,
-                "<",
-                LOW,
-                note=OURS,
-                within=(0, np.inf),
-            )
-            for kind in KINDS
-        ),
-        claim(
-            "SS.F9.no-overfit",
-            "Teacher-aware students overfit less with few samples: share of the variance left unexplained on "
-            f"evaluation points less on training points, aware less agnostic, at {least} points, {widths}",
-            (over_fit.sel(data="aware") - over_fit.sel(data="agnostic")).values,
-            "<",
-            0,
-            note=f"On evaluation points {left['aware']:.1%} of the variance is left teacher-aware, "
-            f"{left['agnostic']:.1%} agnostic.",
-        ),
     ]
+
+
+def _fits(share: xr.DataArray, kind: str, widths: str) -> Claim:
+    """Students of a kind of data fit it."""
+    return claim(
+        f"SS.F9.train-{kind}",
+        f"Training loss is low on teacher-{kind} data: share of the outputs' variance on the training "
+        f"points that is left unexplained, mean over sizes, {widths}",
+        share.sel(data=kind).mean("points", skipna=False).values,
+        "<",
+        LOW,
+        note=OURS,
+        within=(0, np.inf),
+    )
+
+
+def _overfits(share: dict[str, xr.DataArray], widths: str) -> Claim:
+    """Teacher-aware students do about as well beside their points as on them."""
+    least = int(share["train"].points.min())
+    over_fit = (share["evaluation"] - share["train"]).sel(points=least)
+    left = {kind: float(share["evaluation"].sel(data=kind, points=least).mean()) for kind in KINDS}
+    return claim(
+        "SS.F9.no-overfit",
+        "Teacher-aware students overfit less with few samples: share of the variance left unexplained on "
+        f"evaluation points less on training points, aware less agnostic, at {least} points, {widths}",
+        (over_fit.sel(data="aware") - over_fit.sel(data="agnostic")).values,
+        "<",
+        0,
+        note=f"On evaluation points {left['aware']:.1%} of the variance is left teacher-aware, "
+        f"{left['agnostic']:.1%} agnostic.",
+    )
 
 
 def _by_size(gap: xr.DataArray, points: list[int]) -> str:

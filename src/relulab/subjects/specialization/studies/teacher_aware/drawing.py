@@ -23,7 +23,7 @@ def losses(result: xr.Dataset, widths: Sequence[int]) -> Figure:
     figure, axes = panels(2, len(widths), width=max(2.3, 5 / len(widths)), sharex=True, sharey="row")
     ticks = apart(result.points.values.tolist())
     for row, name in zip(axes, ("evaluation", "train"), strict=True):
-        mean, half = interval(np.log10(result[name].sortby("points")))
+        mean, half = interval(xr.apply_ufunc(np.log10, result[name].sortby("points")))
         for ax, over in zip(row, widths, strict=True):
             for kind, color in COLORS.items():
                 y, e = (a.sel(over=over, data=kind) for a in (mean, half))

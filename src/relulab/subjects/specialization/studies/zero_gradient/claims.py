@@ -56,7 +56,7 @@ def spare(shares: xr.DataArray) -> Claim:
         "Un-specialised students add less the more points there are: log₁₀ share of the held-out variance that "
         f"students farther than {NEAR:g} from every teacher node add together, at {most:,} points "
         f"less at {least:,}",
-        (np.log10(many.clip(min=NOTHING)) - np.log10(few.clip(min=NOTHING))).values,
+        np.log10(many.clip(min=NOTHING).values) - np.log10(few.clip(min=NOTHING).values),
         "<",
         0,
         note=f"A study of ours, worded after the first runs. Theorem 2 has 0 for infinite data. Shares below "
