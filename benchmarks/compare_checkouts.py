@@ -15,6 +15,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def relulab(checkout: Path, *words: str, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stdout.decode()
 
 
-def network(rng: np.random.Generator, *widths: int, bias: bool = True) -> dict[str, np.ndarray]:
+def network(rng: np.random.Generator, *widths: int, bias: bool = True) -> dict[str, Any]:
     """Weights named as ``nn.Sequential`` names them."""
     found = {}
     for i, (n, k) in enumerate(pairwise(widths)):

@@ -16,7 +16,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public function, and every public class by what makes it, with its name as a user writes it."""
     doors = {"relulab": relulab} | {f"relulab.{name}": getattr(relulab, name) for name in subjects()}
     for door, module in doors.items():
-        for name in module.__all__:
+        for name in dir(module):
             thing = getattr(module, name)
             if callable(thing):
                 yield f"{door}.{name}", thing

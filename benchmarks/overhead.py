@@ -11,7 +11,6 @@ from functools import wraps
 from pathlib import Path
 
 from relulab import Local, find_study, run_study
-from relulab.lab.run.engines import measure
 from relulab.lab.run.runner import Silent, _Job
 from relulab.lab.run.store import Run
 
@@ -44,7 +43,7 @@ class Clock:
 
 def main() -> None:
     clock = Clock()
-    clock.put_on(measure, "encode")
+    clock.put_on(measured_unit, "encode")
     clock.put_on(Run, "keep", "has", "log", "prepare")
     clock.put_on(_Job, "on_unit", "on_steps", "status", "tell")
     changes = {"epochs": int(sys.argv[1])} if len(sys.argv) > 1 else {}

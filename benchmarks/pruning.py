@@ -26,10 +26,12 @@ def naive(net: rl.MLP, x: torch.Tensor) -> float:
     module = net.module()
     with torch.no_grad():
         y = module(x)
-        order = module[2].weight.norm(dim=0).argsort()
+        top = module[2]
+        assert isinstance(top, torch.nn.Linear)
+        order = top.weight.norm(dim=0).argsort()
         start = time.process_time()
         for unit in order[:5]:
-            module[2].weight[:, unit] = 0
+            top.weight[:, unit] = 0
             (module(x) - y).square().mean()
     return (time.process_time() - start) / 5
 

@@ -13,7 +13,7 @@ def build(folder: Path) -> Path:
 
     doors = [relulab, *(getattr(relulab, name) for name in subjects())]
     for door in doors:
-        for name in door.__all__:  # the doors are lazy, and pdoc looks only at what is there
+        for name in dir(door):  # the doors are lazy, and pdoc looks only at what is there
             setattr(door, name, getattr(door, name))
     pdoc.render.configure(docformat="google", show_source=False, footer_text="relulab: what ReLU networks learn")
     pdoc.pdoc(*(door.__name__ for door in doors), output_directory=folder)

@@ -128,3 +128,8 @@ def test_tests_mirror_the_tree():
     tests = Path(__file__).parent
     folders = {p.parent.relative_to(tests) for p in tests.rglob("test_*.py")} - {Path(".")}
     assert not [str(folder) for folder in folders if not (SRC / folder).is_dir()]
+
+
+def test_colors_come_from_one_palette():
+    places = [p for p in FILES if re.search(r"#[0-9a-f]{6}\b", p.read_text())]
+    assert [str(p.relative_to(SRC)) for p in places] == ["lab/show/figure.py"]

@@ -16,7 +16,7 @@ def tensor(name: str, given: Numbers) -> Tensor:
     """A tensor as it is, anything else as one; what is not numbers in a full table is refused under its ``name``."""
     try:
         # NumPy does not round a list to single precision; torch takes neither read-only arrays nor reversed ones.
-        array = given if isinstance(given, Tensor) else np.require(np.asanyarray(given), requirements="CW")
+        array = given if isinstance(given, Tensor) else np.require(np.asanyarray(given), requirements=["C", "W"])
         found = torch.as_tensor(array)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UserError(f"{name} must be numbers in rows, all of one length: {error}") from None

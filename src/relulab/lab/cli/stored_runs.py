@@ -33,6 +33,7 @@ def watch(
 
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.terminal import console, errors, print_json
+    from relulab.lab.run.meter import Progress
 
     found = _run_to_watch(run, runs)
     if json_:
@@ -43,7 +44,7 @@ def watch(
     try:
         while found.holder:
             if found.progress:
-                bar.moved(found.progress)
+                bar.moved(Progress(**found.progress))
             time.sleep(0.5)
     finally:
         bar.stop()

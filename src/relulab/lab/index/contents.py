@@ -5,7 +5,7 @@ subject's package, for instance ``my-subject = "my_package.my_subject"``.
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -66,29 +66,29 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 
 
 @cache
-def _in_room(subject: Subject, room: str, kind: str) -> tuple[Entry, ...]:
-    return tuple(_read(subject, room, kind))
+def _in_room(subject: Subject, room: str, kind: str, mention: str = "") -> tuple[Entry, ...]:
+    """The entries of a room, or those in files that mention a word; the rest is not even parsed."""
+    found: list[Entry] = []
+    for path in sorted((subject.folder / room).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        mentions = mention in text.lower() or mention.replace("-", "_") in text.lower()
+        if f"\n{MARKS[kind]}" not in text or not mentions:  # a helper of the others
+            continue
+        module = ".".join((subject.package, *path.relative_to(subject.folder).with_suffix("").parts))
+        try:
+            found += list(declared(kind, subject.name, SourceCode(module, _roots(subject.package))))
+        except NotWritten:
+            found += _imported(kind, subject, module)
+    return tuple(found)
 
 
-def _read(subject: Subject, room: str, kind: str) -> Iterator[Entry]:
-    if (subject.folder / room).is_dir():
-        for path in sorted((subject.folder / room).rglob("*.py")):
-            if f"\n{MARKS[kind]}" not in path.read_text(encoding="utf-8"):
-                continue  # a helper of the others
-            parts = path.relative_to(subject.folder).with_suffix("").parts
-            module = ".".join((subject.package, *parts))
-            try:
-                yield from list(declared(kind, subject.name, SourceCode(module, _roots(subject.package))))
-            except NotWritten:
-                yield from _imported(kind, subject, module)
-
-
-def _imported(kind: str, subject: Subject, module: str) -> Iterator[Entry]:
+def _imported(kind: str, subject: Subject, module: str) -> list[Entry]:
     """The entries of a file that only an import can tell; one that fails hides nothing else."""
     try:
-        yield from list(imported(kind, subject.name, module))
+        return list(imported(kind, subject.name, module))
     except Exception as error:
         PROBLEMS[module] = f"{type(error).__name__}: {error}"
+        return []
 
 
 def _order(entry: Entry) -> tuple:
@@ -100,20 +100,32 @@ def _order(entry: Entry) -> tuple:
 
 def entry(wanted: str, *kinds: str) -> Entry:
     """A thing by its name or an id, in any case: a study before a theorem, an instrument and a measurement."""
-    for kind in ROOMS.values():
-        if (not kinds or kind in kinds) and (found := _named(entries(kind), wanted)):
-            return found
-    if kinds and (other := _named(entries(), wanted)):
+    called = _called(wanted.lower())
+    for one in called:
+        if not kinds or one.kind in kinds:
+            return one
+    if called:
+        other = called[0]
         how = {"study": f"relulab run {wanted}", "theorem": f"relulab check {wanted}"}
         raise UserError(f"{wanted} is {_article(other.kind)}: {how.get(other.kind, how_to_run(other))}")
+    for one in entries(*kinds):  # a name that stands in another file, such as that of a base class
+        if wanted.lower() in (name.lower() for name in one.names):
+            return one
     known = dict.fromkeys(name for one in entries(*kinds) for name in (one.name, *one.ids))
     what = " or ".join(kinds) or "study, theorem, instrument or measurement"
     broken = "".join(f"; {module} cannot be imported, {why}" for module, why in PROBLEMS.items())
     raise UserError(f"no {what} {wanted!r}: {nearest(wanted, known)}{broken}")
 
 
-def _named(known: Iterable[Entry], wanted: str) -> Entry | None:
-    return next((one for one in known if wanted.lower() in (name.lower() for name in one.names)), None)
+def _called(wanted: str) -> list[Entry]:
+    """Everything of a name or id, studies first."""
+    return [
+        one
+        for room, kind in ROOMS.items()
+        for subject in subjects().values()
+        for one in _in_room(subject, room, kind, wanted)
+        if wanted in (name.lower() for name in one.names)
+    ]
 
 
 def how_to_run(entry: Entry) -> str:

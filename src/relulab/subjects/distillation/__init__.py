@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from relulab.subjects.distillation.tools.angle_laws import Angular as Angular
     from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles as PolynomialAngles
     from relulab.subjects.distillation.tools.angle_laws import SphereAngles as SphereAngles
+    from relulab.subjects.distillation.tools.balanced_start import balanced_factors as balanced_factors
+    from relulab.subjects.distillation.tools.balanced_start import balanced_start as balanced_start
+    from relulab.subjects.distillation.tools.balanced_start import distance_bound as distance_bound
+    from relulab.subjects.distillation.tools.balanced_start import largest_start as largest_start
     from relulab.subjects.distillation.tools.bound import margin_bound as margin_bound
     from relulab.subjects.distillation.tools.bound import polynomial_bound as polynomial_bound
     from relulab.subjects.distillation.tools.bound import samples_needed as samples_needed
@@ -35,10 +39,6 @@ if TYPE_CHECKING:
     from relulab.subjects.distillation.tools.nested import nested_students as nested_students
     from relulab.subjects.distillation.tools.risk_curve import angular_risks as angular_risks
     from relulab.subjects.distillation.tools.risk_curve import sample_risks as sample_risks
-    from relulab.subjects.distillation.tools.balanced_start import balanced_factors as balanced_factors
-    from relulab.subjects.distillation.tools.balanced_start import balanced_start as balanced_start
-    from relulab.subjects.distillation.tools.balanced_start import distance_bound as distance_bound
-    from relulab.subjects.distillation.tools.balanced_start import largest_start as largest_start
     from relulab.subjects.distillation.tools.transfer import from_labels as from_labels
     from relulab.subjects.distillation.tools.transfer import soft_labels as soft_labels
     from relulab.subjects.distillation.tools.transfer import transfer as transfer

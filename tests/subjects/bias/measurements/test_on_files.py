@@ -195,7 +195,10 @@ def test_other_mistakes_are_sentences(files, here):
     one_line(here("measure", "separability", "spans.npz", "-n", "missing.pt"), "missing.pt")
     save(MLP((3, 2, 1)), files / "narrow.safetensors")
     one_line(here("measure", "separability", "spans.npz", "-n", "narrow.safetensors"), "a network of 3 inputs")
-    one_line(here("measure", "separability", "spans.npz", "--pairs", "-1"), "--pairs -1: it should be greater than or equal to 0")
+    one_line(
+        here("measure", "separability", "spans.npz", "--pairs", "-1"),
+        "--pairs -1: it should be greater than or equal to 0",
+    )
 
 
 def test_both_are_listed_by_their_items(here):

@@ -73,8 +73,5 @@ def limit_function(
     found: Limit, w_plus: Float[Tensor, "*lane d"], w_minus: Float[Tensor, "*lane d"], x: Float[Tensor, "N d"]
 ) -> Float[Tensor, "*lane N"]:
     """uρ(w₊ᵀx) − zρ(w₋ᵀx) of eq. 10, to which f(x)/‖θ‖² tends, with u = ‖w₊‖‖u‖²/2, z = ‖w₋‖‖z‖²/2 (eqs. 69 to 74)."""
-    f = 0.0
-    for sign, share, w in ((1, found.u, w_plus), (-1, found.z, w_minus)):
-        weight = sign * w.norm(dim=-1) * share.square().sum(-1) / 2
-        f = f + weight[..., None] * (w @ x.T).relu()
-    return f
+    u, z = (w.norm(dim=-1) * share.square().sum(-1) / 2 for share, w in ((found.u, w_plus), (found.z, w_minus)))
+    return u[..., None] * (w_plus @ x.T).relu() - z[..., None] * (w_minus @ x.T).relu()

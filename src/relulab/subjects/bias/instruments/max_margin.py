@@ -143,7 +143,7 @@ def _norms(x: Float64[np.ndarray, "k d"], rows: Int64[Tensor, " k"], label: int)
 
 def _solved(A: Float64[np.ndarray, "k d"], b: Float64[np.ndarray, " k"], label: int) -> tuple[np.ndarray, np.ndarray]:
     """w and the multipliers of min ‖w‖²/2 s.t. Aw ≥ b, as daqp gives them."""
-    import daqp
+    import daqp  # pyrefly: ignore[missing-import]
 
     k, d = A.shape
     if k < d:  # w lies in the span of the points, so k coordinates tell all of it

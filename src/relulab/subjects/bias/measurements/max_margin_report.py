@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from relulab.data.labelled import Labelled
-from relulab.lab.show.figure import house_style, legend, panels
+from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, Side
 from relulab.subjects.bias.instruments.separability import Separability
 
@@ -74,13 +74,13 @@ def picture(found: MaxMargin, data: Labelled) -> Figure:
     with house_style():
         figure, axes = panels(1, 1, width=3.6, height=3.0)
         ax = axes[0, 0]
-        for k, (label, colour) in enumerate(((1, "#30638e"), (-1, "#d1495b"))):
+        for k, (label, colour) in enumerate(((1, BLUE), (-1, RED))):
             rows = some[data.y.numpy()[some] == label]
             ax.plot(along[0][rows], along[1][rows], ".", ms=3, color=colour, label=f"label {data.names[label == 1]}")
             ring = {"ms": 7, "mfc": "none", "color": colour, "label": f"supports of {'w₊' if label == 1 else 'w₋'}"}
             ax.plot(along[0][supports[k]], along[1][supports[k]], "o", **ring)
-        ax.axvline(1, color="#333333", linewidth=0.8)
-        ax.axhline(1, color="#333333", linewidth=0.8)
+        ax.axvline(1, color=COAL, linewidth=0.8)
+        ax.axhline(1, color=COAL, linewidth=0.8)
         ax.set(xlabel="w₊ᵀx", ylabel="w₋ᵀx")
         legend(figure, ax, columns=2)
     return figure

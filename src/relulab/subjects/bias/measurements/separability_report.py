@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from relulab.data.labelled import Labelled
-from relulab.lab.show.figure import house_style, legend, panels
+from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
 from relulab.subjects.bias.instruments.separability import Pairs, Separability
 
 DRAWN = 1000  # points of a label whose pairs are drawn
@@ -87,13 +87,13 @@ def picture(layers: dict[str, Tensor], data: Labelled) -> Figure:
             u = [_some(x.reshape(len(x), -1).numpy()[data.y.numpy() == label]) for label in (1, -1)]
             equal = [(v @ v.T)[np.triu_indices(len(v), 1)] for v in u]
             for cosines, colour, words in (
-                (np.concatenate(equal), "#30638e", "equal labels"),
-                ((u[0] @ u[1].T).ravel(), "#d1495b", "different labels"),
+                (np.concatenate(equal), BLUE, "equal labels"),
+                ((u[0] @ u[1].T).ravel(), RED, "different labels"),
             ):
                 if len(cosines):
                     share, look = np.full(len(cosines), 1 / len(cosines)), {"color": colour, "alpha": 0.6}
                     ax.hist(cosines.clip(-1, 1), np.linspace(-1, 1, 61), weights=share, label=words, **look)
-            ax.axvline(0, color="#333333", linewidth=0.8)
+            ax.axvline(0, color=COAL, linewidth=0.8)
             title = name if name == "input" else f"layer {name}"
             ax.set(title=title, xlabel="cosine of a pair", ylabel="share of the pairs")
         legend(figure, axes[0, 0])

@@ -9,6 +9,8 @@ vectors. Compared are the two sides at random points of the unit sphere, far fro
 of the largest value there.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
@@ -78,9 +80,9 @@ def distance(
     return float((f - limit).abs().max() / f.abs().max())
 
 
-def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, **options) -> Finding:
-    options = {"width": 20, "until": 300, "step": 0.8} | options
-    return learnt_function(data.draw(stream(0, Role.DEMONSTRATION, 10), n), **options)
+def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, until: float = 300, **options: Any) -> Finding:
+    points = data.draw(stream(0, Role.DEMONSTRATION, 10), n)
+    return learnt_function(points, width=20, until=until, step=0.8, **options)
 
 
 THEOREM = Theorem(

@@ -20,6 +20,7 @@ its rate.
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -114,9 +115,9 @@ def _linear(data: Labelled) -> MaxMargin:
     return MaxMargin(side, side._replace(w=-side.w))
 
 
-def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, **options) -> Finding:
-    options = {"width": 20, "until": 300, "step": 0.8} | options
-    return max_margin_neurons(data.draw(stream(0, Role.DEMONSTRATION, 10), n), **options)
+def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, until: float = 300, **options: Any) -> Finding:
+    points = data.draw(stream(0, Role.DEMONSTRATION, 10), n)
+    return max_margin_neurons(points, width=20, until=until, step=0.8, **options)
 
 
 THEOREM = Theorem(

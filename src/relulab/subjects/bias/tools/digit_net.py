@@ -41,7 +41,7 @@ def digit_net(seed: int, *, scale: float = 0.05, root: int = 0) -> nn.Sequential
         for part in parts.values():
             if isinstance(part, nn.Conv2d | nn.Linear):
                 bound = part.weight[0].numel() ** -0.5
-                for parameter in (part.weight, part.bias):
+                for parameter in part.parameters():
                     parameter.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(parameter.shape))))
                 if isinstance(part, nn.Linear):
                     part.weight *= scale

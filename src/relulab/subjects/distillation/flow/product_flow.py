@@ -67,7 +67,7 @@ class Shallow:
     def __init__(self, points: Reduced, x: Coordinates, a: float):
         self.points, self.y0, self.a = points, x, a
         self.scale = np.full(len(x), np.linalg.norm(x))
-        self.first = _first(np.linalg.norm(x), points.gradient(x))
+        self.first = _first(float(np.linalg.norm(x)), points.gradient(x))
 
     def rhs(self, s: float, y: Vector) -> Vector:
         return -self.points.gradient(y)
@@ -122,7 +122,7 @@ class Deep:
 
     def _parts(self, y: Vector) -> tuple[np.ndarray, float, np.ndarray]:
         w = np.append(self.points.c_hat + y[:-1], y[-1])
-        return w, np.linalg.norm(w), np.append(self.points.gradient(y[:-1]), 0.0)
+        return w, float(np.linalg.norm(w)), np.append(self.points.gradient(y[:-1]), 0.0)
 
 
 class Escape:

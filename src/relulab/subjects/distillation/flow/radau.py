@@ -117,7 +117,9 @@ def _end(last: Phase, until: float) -> float:
     """The end of the last phase, or where in it the time ``until`` was."""
     if last.t[-1] <= until:
         return last.s[-1]
-    return brentq(lambda s: last.look(s).time - until, last.s[-2], last.s[-1], xtol=1e-300)
+    root = brentq(lambda s: last.look(s).time - until, last.s[-2], last.s[-1], xtol=1e-300)
+    assert isinstance(root, float)
+    return root
 
 
 def _looks(phases: list[Phase], end: float, looks: int) -> list[Look]:

@@ -5,12 +5,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from relulab.lab.show.figure import house_style, panels
+from relulab.lab.show.figure import BLUE, GOLD, RED, house_style, panels
 from relulab.subjects.distillation.measurements.transfer_report import TransferReport, fitted
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import transfer_bound
 
-BLUE, RED, GOLD = "#30638e", "#d1495b", "#edae49"
 DRAWN = 1000  # angles at which p is drawn
 GRID = 60  # numbers of points at which the bounds are drawn
 

@@ -5,6 +5,7 @@ boundary, and some are nearer to the teacher than that, then E R ≤ γⁿ   (5.
 """
 
 import math
+from typing import Any
 
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw, PolynomialAngles
@@ -49,9 +50,8 @@ def large_margin(
     return Finding(conditions, (found.against(float(margin_bound(gamma, found.n))),))
 
 
-def _case(widest: float, **options) -> Finding:
-    options = {"beta": widest, "n": 8} | options
-    return large_margin(**case(18, PolynomialAngles(1.0, widest)), **options)
+def _case(widest: float, beta: float | None = None, n: int = 8, **options: Any) -> Finding:
+    return large_margin(**case(18, PolynomialAngles(1.0, widest)), beta=beta or widest, n=n, **options)
 
 
 THEOREM = Theorem(

@@ -6,6 +6,8 @@ By theorem 5.3 with β = (π/2) n^(−1/n) (5.22, 5.23): the least bound over β
 κ = 1 and up to two times for κ = 4.
 """
 
+from typing import Any
+
 import numpy as np
 
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
@@ -53,8 +55,8 @@ def polynomial_rate(
     return Finding(conditions, (found.against(float(polynomial_bound(kappa, found.n))),))
 
 
-def _case(kappa: float, wanted: float, **options) -> Finding:
-    return polynomial_rate(**case(19, PolynomialAngles(kappa)), kappa=wanted, **{"n": 10} | options)
+def _case(kappa: float, wanted: float, n: int = 10, **options: Any) -> Finding:
+    return polynomial_rate(**case(19, PolynomialAngles(kappa)), kappa=wanted, n=n, **options)
 
 
 THEOREM = Theorem(

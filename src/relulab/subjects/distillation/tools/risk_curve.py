@@ -79,7 +79,7 @@ def sample_risks(
     here = max(len(X) // 2, int(ns.max()))
     some, rest = X[order[:here]], X[order[here:]]
     truth = _answers(rest, w_star[None], computed=False)
-    by_set, rank = [], 0
+    by_set, rank = [], torch.zeros(len(ns), dtype=torch.int64)
     for block in _blocks(sets, int(ns.max()) * X.shape[1] + len(rest) * len(ns)):
         chosen = np.stack([rng.permutation(here)[: ns.max()] for _ in range(block)])
         nested = nested_students(some[torch.from_numpy(chosen)], w_star)

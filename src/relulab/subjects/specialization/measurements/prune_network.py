@@ -10,7 +10,7 @@ from torch import nn
 from relulab.io.network import encoded, load
 from relulab.lab.inputs.two_networks import points_for
 from relulab.lab.measurement import Measurement, Outcome
-from relulab.lab.show.figure import house_style, legend, panels
+from relulab.lab.show.figure import BLUE, RED, house_style, legend, panels
 from relulab.lab.show.parts import Grid, Line, Part, first_rows
 from relulab.lab.show.words import number
 from relulab.subjects.specialization.instruments.alignment import alignment
@@ -114,8 +114,8 @@ def picture(found: Pruned) -> Figure:
     with house_style():
         figure, axes = panels(1, 1, width=3.6, height=2.6)
         ax = axes[0, 0]
-        ax.plot(kept, torch.tensor(lost).clamp(min=1e-16), ".-", color="#30638e", label="groups kept, before a refit")
-        ax.plot(len(found.kept), max(found.lost, 1e-16), "o", color="#d1495b", label="the network that is left")
+        ax.plot(kept, torch.tensor(lost).clamp(min=1e-16), ".-", color=BLUE, label="groups kept, before a refit")
+        ax.plot(len(found.kept), max(found.lost, 1e-16), "o", color=RED, label="the network that is left")
         ax.set(xscale="log", yscale="log", xlabel="nodes kept", ylabel="share of the variance lost")
         legend(figure, ax, columns=1)
     return figure

@@ -132,7 +132,7 @@ class RecoveryOrder(TwoLayer):
         wait = when.where(weak).mean(order[1:]) - when.where(strong).mean(order[1:])
         last, early = self.epochs, min(self.early, self.epochs)
         then, now = (_weakness_of(weakness, result.favourite.sel(epoch=epoch)) for epoch in (early, last))
-        shift = np.sign(now - then).mean(("over", "polarity", "student"))
+        shift = xr.apply_ufunc(np.sign, now - then).mean(("over", "polarity", "student"))
         followers = result.followers.sel(epoch=last)
         crowd = followers.where(strong).mean(order[1:]) - followers.where(weak).mean(order[1:])
         return [

@@ -79,9 +79,9 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
 
 
 def _case(n: int = 200, batch: int = 16, **options) -> Finding:
-    nets = [torch_default((4, k, 3), seeds=[k], dtype=torch.float64) for k in (5, 9)]
-    return interpolation(*nets, torch.from_numpy(stream(0, Role.DEMONSTRATION, 5).standard_normal((n, 4))), batch=batch,
-                         **options)  # fmt: skip
+    teacher, student = (torch_default((4, k, 3), seeds=[k], dtype=torch.float64) for k in (5, 9))
+    x = torch.from_numpy(stream(0, Role.DEMONSTRATION, 5).standard_normal((n, 4)))
+    return interpolation(teacher, student, x, batch=batch, **options)
 
 
 def _contradiction() -> Finding:

@@ -81,7 +81,8 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
         into = torch.where(dead[part], len(leaders), of[part])
         bends.append(a.new_zeros(len(leaders) + 1, a.shape[1]).index_add_(0, into, a)[:-1])
     same = float(2 * rounded[~dead].max()) if len(leaders) else 0.0
-    return Creases(teacher, student, box.framed, planes, of[:m], of[m:], side[:m], side[m:], *bends, same)
+    bend_star, bend = bends
+    return Creases(teacher, student, box.framed, planes, of[:m], of[m:], side[:m], side[m:], bend_star, bend, same)
 
 
 def _rounding(nodes: Nodes, box: Box) -> Float[Tensor, " n"]:
@@ -138,7 +139,8 @@ def largest_gradient(found: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor,
     linear = found.box.reach(Nodes(slope, level)).abs().amax(0)
     bends = (found.v @ (found.bend_star - found.bend).T).abs() * seen(found).T
     bound = linear + bends @ found.box.reach(found.planes).abs().amax(0)
-    size = sum(absolute(net)(found.box.farthest[None])[0] for net in (found.teacher, found.student))
+    of_star, of_own = (absolute(net)(found.box.farthest[None])[0] for net in (found.teacher, found.student))
+    size = of_star + of_own
     allowance = found.v.abs() @ size[0] * (_roundings(found) * EPS + 4 * found.same)
     return bound * alive, allowance
 

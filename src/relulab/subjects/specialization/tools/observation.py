@@ -52,12 +52,12 @@ class Observer:
         x = self.points.X[self.points.group[i]]
         N, n = len(x), net.widths[1]
         total, square = x.new_zeros(2, n, dtype=torch.float64)
-        cross, loss, c = 0.0, 0.0, None
+        cross, loss, c = x.new_zeros(()), x.new_zeros(()), x.new_zeros(0)
         for x_, y_, f_star in zip(*(a.split(CHUNK) for a in (x, self.targets[i], self.f_star[i])), strict=True):
             layers = net.layers(x_)
             loss = loss + self.loss.value(layers[-1][0], y_) * (len(x_) / N)
             f = layers[0][0]
-            c = f.mean(0) if c is None else c
+            c = c if len(c) else f.mean(0)
             f = f.sub_(c)
             cross = cross + f_star.mT @ f
             total += f.sum(0)

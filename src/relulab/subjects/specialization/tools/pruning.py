@@ -93,7 +93,10 @@ def _spread(low: int, high: int, steps: int = 24) -> list[int]:
 
 def _ranked(found: Groups, x: Tensor, teacher: nn.Module | None, epsilon: float) -> Int[Tensor, " s"]:
     """Groups by what they add to the output on the points, the most first."""
-    square = sum(_activations(found.nodes, part).square().sum(0) for part in x.split(CHUNK)) / len(x)
+    square = x.new_zeros(len(found.nodes.b))
+    for part in x.split(CHUNK):
+        square = square + _activations(found.nodes, part).square().sum(0)
+    square = square / len(x)
     adds = found.a.norm(dim=1) * square.sqrt()
     if teacher is not None:
         star = lowest(teacher)

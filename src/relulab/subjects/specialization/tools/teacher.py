@@ -58,6 +58,7 @@ def teacher(
                 W = W / np.linalg.norm(W, axis=0)
             net.W[l].data[i] = torch.from_numpy(W)
     if bias == "median":
+        assert inputs is not None
         _centre(net, inputs, seeds, root)
     else:
         for b in net.b:

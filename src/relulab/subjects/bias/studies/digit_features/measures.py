@@ -108,13 +108,19 @@ def course(
     found = pairs(f, y)
     rows = [[np.median(found[k].cosine) for k in KINDS], [found[k].breaking(k).mean() for k in KINDS]]
     with torch.no_grad():
-        logit = net.fc8(f)
+        logit = _linear(net, "fc8")(f)
     return Fit(float(cross_entropy(logit, y.float())), float(accuracy(logit, y.float()))), np.array(rows)
+
+
+def _linear(net: nn.Sequential, name: str) -> nn.Linear:
+    layer = net.get_submodule(name)
+    assert isinstance(layer, nn.Linear)
+    return layer
 
 
 def singular_values(net: nn.Sequential) -> Float64[np.ndarray, " n"]:
     """All singular values of W₇, the largest first."""
-    return torch.linalg.svdvals(net.fc7.weight.detach().double()).numpy()
+    return torch.linalg.svdvals(_linear(net, "fc7").weight.detach().double()).numpy()
 
 
 def neurons(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " N"]) -> xr.Dataset:
@@ -124,7 +130,7 @@ def neurons(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " 
     neurons with W₈[j] > 0 lie to the right, and more of the weight above. ``active`` is the share of digits of each
     class on which a neuron is above zero.
     """
-    W, outer = net.fc7.weight.detach().double(), net.fc8.weight.detach().double()[0]
+    W, outer = _linear(net, "fc7").weight.detach().double(), _linear(net, "fc8").weight.detach().double()[0]
     U, S, _ = torch.linalg.svd(W, full_matrices=False)
     place = U[:, :2] * S[:2]
     turn = torch.stack([(place[:, 0] * outer).sum(), place[:, 1].sum()])
@@ -136,7 +142,7 @@ def neurons(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " 
             "place": (("neuron", "axis"), place.numpy()),
             "norm": ("neuron", W.norm(dim=1).numpy()),
             "outer": ("neuron", outer.numpy()),
-            "bias": ("neuron", net.fc7.bias.detach().double().numpy()),
+            "bias": ("neuron", _linear(net, "fc7").bias.detach().double().numpy()),
             "active": (("digit", "neuron"), active.numpy()),
         },
         coords={"neuron": range(1, len(W) + 1), "axis": [1, 2], "digit": [0, 1]},

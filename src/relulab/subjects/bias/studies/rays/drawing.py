@@ -29,7 +29,7 @@ def projected(ax: Axes, result: xr.Dataset, layer: int) -> None:
 
 def correlations(ax: Axes, result: xr.Dataset) -> None:
     values, seeds = result.correlation.values, result.sizes["seed"]
-    ax.hist(values.ravel(), bins=np.linspace(-1, 1, 41), weights=np.full(values.size, 1 / seeds), color=PLAIN)
+    ax.hist(values.ravel(), bins=np.linspace(-1, 1, 41).tolist(), weights=np.full(values.size, 1 / seeds), color=PLAIN)
     ax.axvline(0.9, color=ASH, lw=0.8, ls=":")
     ax.set(title="correlation with max-margin", xlabel="cosine", ylabel="neurons a network", xlim=(-1, 1.02))
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from relulab.lab.claim import Claim
 from relulab.lab.show.figure import legend, panels
 from relulab.nets.initial import residual_default
+from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
 from relulab.subjects.bias.studies.rays.claims import aligned, rank_two
 from relulab.subjects.bias.studies.rays.drawing import correlations, history, projected, singular_values
@@ -37,7 +38,7 @@ class ResidualRays(Rays):
         widths = (self.d, self.width, 1)
         return residual_default(widths, seeds, depth=self.depth, factor=self.factor, root=self.root)
 
-    def correlations(self, net: Residual, w: torch.Tensor) -> torch.Tensor:
+    def correlations(self, net: MLP | Residual, w: torch.Tensor) -> torch.Tensor:
         """With the closer of w₊ and w₋, as in figure 2: layers above decide which a neuron serves."""
         return cosines(net, w).amax(2)
 

@@ -10,6 +10,7 @@ from relulab.lab.claim import Claim
 from relulab.lab.show.figure import legend, panels
 from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP
+from relulab.nets.residual import Residual
 from relulab.subjects.bias.studies.rays.claims import aligned, rank_two
 from relulab.subjects.bias.studies.rays.drawing import correlations, history, projected, singular_values
 from relulab.subjects.bias.studies.rays.rays import Rays, cosines
@@ -33,7 +34,7 @@ class TwoLayerRays(Rays):
     def start(self, seeds: tuple[int, ...]) -> MLP:
         return torch_default((self.d, self.width, 1), seeds, factor=self.factor, root=self.root, bias=False)
 
-    def correlations(self, net: MLP, w: torch.Tensor) -> torch.Tensor:
+    def correlations(self, net: MLP | Residual, w: torch.Tensor) -> torch.Tensor:
         """With w₊ for neurons with a_j > 0, with w₋ for the others."""
         both = cosines(net, w)
         return torch.where(net.W[1].data[..., 0] > 0, both[..., 0], both[..., 1])
