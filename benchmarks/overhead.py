@@ -11,6 +11,7 @@ from functools import wraps
 from pathlib import Path
 
 from relulab import Local, find_study, run_study
+from relulab.lab.run.engines import measured_unit
 from relulab.lab.run.runner import Silent, _Job
 from relulab.lab.run.store import Run
 

@@ -1,10 +1,12 @@
 """Values that are written out are read without running anything; what is computed is left to an import."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from relulab.lab.index.source_code import NotWritten, SourceCode
+import relulab
+from relulab.lab.index.source_code import NotWritten, SourceCode, outline
 
 
 @pytest.fixture
@@ -50,3 +52,39 @@ def test_a_file_that_cannot_be_parsed_is_left_to_the_import(tmp_path, text):
     (tmp_path / "odd.py").write_text(text)
     with pytest.raises(NotWritten):
         SourceCode("top.odd", {"top": tmp_path}).assigned("A")
+
+
+def bare(tree: ast.Module) -> str:
+    """A syntax tree without what functions do."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            doc = ast.get_docstring(node, clean=False)
+            node.body = [ast.Expr(ast.Constant(doc))] if doc is not None else [ast.Pass()]
+    return ast.dump(tree)
+
+
+SOURCES = sorted((Path(relulab.__file__).parent).rglob("*.py"))
+
+
+def test_an_outline_leaves_out_what_functions_do_and_nothing_else():
+    assert len(SOURCES) > 200
+    shorter = 0
+    for path in SOURCES:
+        text = path.read_text()
+        assert bare(ast.parse(outline(text))) == bare(ast.parse(text)), path
+        shorter += len(outline(text)) < 0.8 * len(text)
+    assert shorter > len(SOURCES) / 2
+
+
+@pytest.mark.parametrize("text", [
+    "def f(): return 1\nA = 2",
+    "def f(\n    x,  # one: two\n    y=(1, 2),\n) -> dict[str, int]:\n    return {}\nA = 2",
+    "class C:\n    def f(self):\n        '''doc'''\n        if 1:\n            pass\n\n        return 2\n\n    B = 1\nA = 2",
+    'async def f():\n    """One\n\n    two.\n    """\n    return 1\n\n\n\nA = 2',
+    "def f(x={'a': 1}):\n    def g():\n        return 2\n    return g\nA = 2",
+    "def f():\n    return '''\nnot indented\n'''\nA = 2",
+])  # fmt: skip
+def test_unusual_functions_do_not_hide_what_follows(tmp_path, text):
+    (tmp_path / "odd.py").write_text(text)
+    code = SourceCode("top.odd", {"top": tmp_path})
+    assert code.value(code.assigned("A")) == 2

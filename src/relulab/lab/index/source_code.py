@@ -7,6 +7,7 @@ is written as plain constants, so it is read from the text.
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,6 +25,11 @@ OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
 }
 # The text of a file must not keep the reader busy:
 LARGEST, LONGEST = 1e9, 10_000  # base of a power, numbers of a range
+
+
+DEF = re.compile(r" *(async )?def \w")
+HEAD = re.compile(r"(\)|\]|\w|\"|'):\s*(#.*)?$")  # the end of a function's first line
+QUOTE = re.compile(r"\s*r?(?P<mark>\"\"\"|\"|')(?P<end>.+(?P=mark)\s*$)?")
 
 
 class NotWritten(Exception):
@@ -138,10 +144,49 @@ class SourceCode:
 
 @cache
 def _parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file, without what its functions do: that is most of the text, and most of the time."""
     try:
-        return ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError) as error:
+        text = path.read_text(encoding="utf-8")
+        try:
+            return ast.parse(outline(text))
+        except SyntaxError:  # a function that is written in an unusual way
+            return ast.parse(text)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NotWritten(f"{path}: {error}") from None
+
+
+def outline(text: str) -> str:
+    """The text with functions cut down to their first lines and docstrings.
+
+    >>> print(outline("def f(x):\\n    'doc'\\n    return x\\nA = 1"))
+    def f(x):
+        'doc'
+        pass
+    A = 1
+    """
+    kept: list[str] = []
+    lines = iter(text.split("\n"))
+    line = next(lines, None)
+    while line is not None:
+        kept.append(line)
+        if not DEF.match(line):
+            line = next(lines, None)
+            continue
+        depth = len(line) - len(line.lstrip())
+        while line is not None and not HEAD.search(line):  # the arguments may go over several lines
+            line = next(lines, None)
+            kept += [line] if line is not None else []
+        line = next(lines, None)
+        if line is not None and (quote := QUOTE.match(line)):
+            kept.append(line)
+            while line is not None and not (quote["end"] or line.rstrip().endswith(quote["mark"])):
+                line = next(lines, None)
+                kept += [line] if line is not None else []
+            line = next(lines, None)
+        while line is not None and (not line.strip() or len(line) - len(line.lstrip()) > depth):
+            line = next(lines, None)
+        kept.append(f"{' ' * depth}    pass")
+    return "\n".join(kept)
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:
