@@ -173,15 +173,20 @@ def outline(text: str) -> str:
             line = next(lines, None)
             continue
         depth = len(line) - len(line.lstrip())
+        if not HEAD.search(line) and line.count("(") == line.count(")"):  # all of it in one line
+            line = next(lines, None)
+            continue
         while line is not None and not HEAD.search(line):  # the arguments may go over several lines
             line = next(lines, None)
             kept += [line] if line is not None else []
         line = next(lines, None)
         if line is not None and (quote := QUOTE.match(line)):
             kept.append(line)
-            while line is not None and not (quote["end"] or line.rstrip().endswith(quote["mark"])):
+            ended = bool(quote["end"])
+            while not ended:
                 line = next(lines, None)
                 kept += [line] if line is not None else []
+                ended = line is None or line.rstrip().endswith(quote["mark"])
             line = next(lines, None)
         while line is not None and (not line.strip() or len(line) - len(line.lstrip()) > depth):
             line = next(lines, None)

@@ -16,6 +16,7 @@ def signed_angle(u: Numbers, v: Numbers) -> Float[Tensor, "*lane"]:
         u: (*, d), none of them zero.
         v: the same, of a shape that goes with it.
 
+    >>> import torch
     >>> round(signed_angle(torch.tensor([1.0, 0.0]), torch.tensor([-3.0, 3.0])).item() / torch.pi, 6)
     0.75
     """
@@ -30,6 +31,7 @@ def angle(u: Numbers, v: Numbers) -> Float[Tensor, "*lane"]:
         u: (*, d), none of them zero.
         v: the same, of a shape that goes with it.
 
+    >>> import torch
     >>> angle(torch.tensor([1.0, 0.0]), torch.tensor([-2.0, 0.0])).item()
     0.0
     """
