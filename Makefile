@@ -43,7 +43,7 @@ benchmark: setup
 
 # A wheel that installs alone, in dist/.
 wheel: setup
-	$(BIN)/python -m build --wheel --outdir dist
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
 	rm -rf .venv report site dist

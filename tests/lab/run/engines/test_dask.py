@@ -83,7 +83,8 @@ def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, loca
     assert content(dask) == content(local)
 
 
-def test_a_worker_that_hangs_is_restarted(study, local, tmp_path):
+def test_a_worker_that_hangs_is_restarted(study, local, tmp_path, monkeypatch):
+    monkeypatch.setattr("relulab.lab.run.engines.dask.LOADING", 15.0)  # it may be frozen before its first word
     # Workers of its own: those that another test restarted need not be the ones at work.
     with started(2) as cluster:
 

@@ -1,0 +1,57 @@
+"""Measurements: what is checked before and written after, whatever is measured."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from relulab import UserError
+from relulab.lab.catalogue import find_measurement
+from relulab.lab.cli.measured import write
+from relulab.lab.index import entries
+from relulab.lab.measurement import Outcome
+
+NAMES = [entry.name for entry in entries("measurement")]
+
+
+@pytest.fixture
+def outcome() -> Outcome:
+    return Outcome(
+        {"a": 1}, ["one"], arrays=lambda: {"x": np.arange(3)}, picture=Figure, files={".csv": lambda: b"a,b\n"}
+    )
+
+
+def test_an_outcome_is_written_by_the_ending(outcome, tmp_path):
+    for name in ("a.npz", "a.csv", "a.png"):
+        write(outcome, tmp_path / name)
+    with np.load(tmp_path / "a.npz") as arrays:
+        assert arrays["x"].tolist() == [0, 1, 2]
+    assert (tmp_path / "a.csv").read_bytes() == b"a,b\n" and (tmp_path / "a.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_what_it_does_not_have_is_refused(tmp_path):
+    with pytest.raises(UserError, match="nothing to write"):
+        write(Outcome({}, []), tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_measurement_says_what_it_is_and_can_write_what_it_promises(name):
+    found = find_measurement(name)
+    assert found.title and found.__doc__ and all(field.description for field in found.model_fields.values())
+    assert set(found.arguments) <= set(found.model_fields)
+    assert bool(found.endings) == bool(found.kept)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_that_cannot_be_written_are_named_before_anything_is_read(name, here, tmp_path):
+    found = find_measurement(name)
+    words = [] if found.verb else ["measure"]
+    needed = [part for field in found.required() for part in
+              (["missing.npz"] if field in found.arguments else [f"--{field}", "missing.npz"])]  # fmt: skip
+    for option, wanted in (("--out", found.endings), ("--figure", found.drawn)):
+        if wanted:
+            code, out, err = here(*words, name, *needed, option, "answer.txt")
+            assert (code, out) == (2, "") and "answer.txt: written is" in err and err.count("\n") == 1
+            code, out, err = here(*words, name, *needed, option, f"{Path('nowhere')}/a.png")
+            assert code == 2 and err.count("\n") == 1
