@@ -1,21 +1,27 @@
-"""Instruments and flows on another device: what they make is made there, and their answers are there.
+"""Instruments, flows and training on another device: what they make is made there, and their answers are there.
 
 No GPU is needed: ``elsewhere`` has a device that is not there, whose tensors refuse to mix with those of the CPU.
-The test of a training loop goes the same way: move its networks with ``moved``, train under ``Watched``, compare.
 """
+
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import torch
 from battery import cases, drawn, parts
 from elsewhere import DEVICE, Elsewhere, Watched, back, moved
-from torch import Tensor
+from torch import Tensor, nn
 
+from relulab.data.inputs import Gaussian
+from relulab.data.task import Task
 from relulab.flow.gradient_flow import gradient_flow
 from relulab.lab.catalogue import instruments
-from relulab.nets.initial import balanced, residual_default
+from relulab.nets.initial import balanced, residual_default, torch_default
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
 from relulab.subjects.distillation.tools.descent import distillation_descent
+from relulab.train.fit import fit
+from relulab.train.optimizers import SGD, Adam
+from relulab.train.probe import Probe
 
 
 def same(there, here):
@@ -83,3 +89,45 @@ def test_students_come_back_to_the_device_of_their_points(follow):
         there = follow(*moved((X, w_star)), steps=50)
     same((there.times, dict(there.states)), (here.times, dict(here.states)))
     assert (there.reached, there.says, there.steps) == (here.reached, here.says, here.steps)
+
+
+OPTIMIZERS = {
+    "plain": SGD(0.05), "momentum": SGD(0.05, momentum=0.9, weight_decay=1e-3), "rates": SGD((0.05, 0.1)),
+    "Adam": Adam(0.01),
+}  # fmt: skip
+
+
+def trained(net, optimizer, monkeypatch, **options):
+    """The network after some steps, on the CPU, and what a probe saw."""
+    monkeypatch.setattr("relulab.train.devices.torch.random.fork_rng", lambda *_, **__: nullcontext())
+    lanes = getattr(net, "lanes", 1)
+    star = torch_default((3, 4, 2), seeds=range(lanes), dtype=torch.float64)
+    task = Task(star, Gaussian(3), seeds=range(lanes), n_train=20, n_held_out=5, dtype=torch.float64)
+    probe = Probe(epochs=[1], measure=lambda net: {"size": ((), sum(p.square().sum() for p in net.parameters()))})
+    seen = fit(net, task, epochs=2, steps=5, batch=4, optimizer=optimizer, probes=[probe], **options)
+    return [back(p.data) for p in net.parameters()], float(seen["size"].values[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"clip": 0.1}, {"label_noise": 0.1}], ids=["", "clip", "noise"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("kind", ["lanes by hand", "lanes by autograd", "a module"])
+def test_training_stays_where_its_network_is(kind, optimizer, options, monkeypatch):
+    if kind == "a module" and optimizer == "rates":
+        optimizer = "plain"  # a rate a lane is for lanes
+
+    def make():
+        if kind == "lanes by hand":
+            return torch_default((3, 6, 2), seeds=[5, 6], dtype=torch.float64)
+        if kind == "lanes by autograd":
+            return residual_default((3, 6, 2), [5, 6], depth=3).double()
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 2)).double()
+
+    here, size = trained(make(), OPTIMIZERS[optimizer], monkeypatch, **options)
+    with Watched():
+        net = moved(make())
+        there, size_there = trained(net, OPTIMIZERS[optimizer], monkeypatch, **options)
+        assert all(isinstance(p.data, Elsewhere) for p in net.parameters())
+    assert size_there == pytest.approx(size, rel=1e-12)
+    for a, b in zip(there, here, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)

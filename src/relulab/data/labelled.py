@@ -29,6 +29,11 @@ def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
     Labels may be any two values; the one that sorts last (1 of 0 and 1, True, "yes" of "no" and "yes") becomes +1.
     Features of a network may be one column wide, or the same for points of two labels: ``strict=False`` lets them pass.
 
+    Args:
+        X: Points, (n, d), a point a row.
+        y: Labels, (n,), of any two values.
+        strict: Whether points of one column, and equal points of both labels, are refused.
+
     >>> labelled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
     """

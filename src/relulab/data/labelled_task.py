@@ -19,6 +19,12 @@ class LabelledTask:
     An epoch goes through all points once in a random order, as a shuffled data loader does; what does not fill a last
     batch is left out of it.
 
+    Args:
+        data: One data set per lane, all of one shape (n, d).
+        seeds: One seed per lane.
+        root: Root of all random streams.
+        dtype: Floating type in which points and labels are kept.
+
     >>> from relulab.subjects.bias.tools.orthants import OppositeOrthants
     >>> task = LabelledTask([OppositeOrthants(3).draw(np.random.default_rng(0), 10)], seeds=[0])
     >>> sorted(task.batches(0, 2, 5).flatten().tolist()) == list(range(10))

@@ -54,7 +54,14 @@ def _find(root: Path, part: str, kind: str) -> Path | None:
 
 
 def mnist(part: Part, classes: tuple[int, ...] = tuple(range(10)), folder: Path | str | None = None) -> Digits:
-    """The 60,000 training digits or the 10,000 held out, in the files' order; of some classes only if so wished."""
+    """The 60,000 training digits or the 10,000 held out, in the files' order; only some classes if asked.
+
+    Args:
+        part: "train" for the 60,000 training digits, "held out" for the 10,000 others.
+        classes: The digits to keep; all ten by default.
+        folder: Where to look for the four files, in itself or in mnist, MNIST/raw, MNIST or mnist/raw below it. None
+            takes the folder that the environment variable RELULAB_DATA names.
+    """
     files = mnist_files(folder)
     images, labels = (read_idx(files[part, kind]) for kind in KINDS)
     if images.ndim != 3 or images.shape[1:] != (28, 28) or labels.ndim != 1:

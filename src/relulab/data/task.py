@@ -51,9 +51,19 @@ class Task:
     """Points for the lanes of ``teacher``, lane i with the streams of ``seeds[i]``.
 
     Lanes with the same seed (settings that differ in the teacher's strengths, say) share inputs and batches, so their
-    differences are paired. With ``fresh`` the training points are drawn anew each epoch, else they are fixed.
-    ``inputs`` may also be one a lane, for points that depend on its teacher; then lanes of one seed draw from the same
-    stream and take the same rows in each batch. Held-out points follow ``held_out_inputs``, if given, else ``inputs``.
+    differences are paired. With inputs of its own for each lane, lanes of one seed draw from the same stream and take
+    the same rows in each batch.
+
+    Args:
+        teacher: The teachers, one per lane; their outputs are the targets.
+        inputs: The law of the inputs, or one per lane, for points that depend on its teacher.
+        held_out_inputs: The same for held-out points; None takes ``inputs``.
+        seeds: One seed per lane.
+        n_train: Training points per lane.
+        n_held_out: Held-out points per lane.
+        fresh: Whether training points are drawn anew each epoch; otherwise they are fixed.
+        root: Root of all random streams.
+        dtype: Floating type in which inputs and targets are kept.
 
     >>> from relulab.data.inputs import Gaussian
     >>> task = Task(MLP((3, 4, 2), lanes=2), Gaussian(3), seeds=[0, 7], n_train=10, n_held_out=5)

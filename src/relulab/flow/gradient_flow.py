@@ -32,15 +32,24 @@ def gradient_flow(
 ) -> Clock:
     """Trains two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
 
-    Follows ℓ = Σ_i log(1 + exp(−y_i f(x_i))) in every lane until ℓ ≤ e^(−until), or where log ℓ falls no more. Points
-    X (*lane n d) with labels y = ±1 (*lane n) are shared by the lanes, or one set a lane. ``step`` is the largest
-    relative change of a weight, and the largest fall of log ℓ, in one step. ``each`` is called, with ``net`` as it then
-    is, at the start, at the end and at growing intervals.
+    Follows ℓ = Σ_i log(1 + exp(−y_i f(x_i))) in every lane until ℓ ≤ e^(−until), or where log ℓ falls no more.
 
     Where every neuron of a two-layer network has come to be off or active exactly on the points of its own sign, the
     rest of the path is that of two linear networks and is followed as such; at each look the activations are checked,
-    and if one has changed the full network takes over from the look before. Without ``shortcut`` it is the full network
-    all the way.
+    and if one has changed the full network takes over from the look before.
+
+    Args:
+        net: Two-layer ReLU networks without biases, or residual ones, with one output, in float64.
+        X: Points, (n, d) for all lanes, or (lane, n, d), one set per lane.
+        y: Labels −1 and 1, (n,) or (lane, n).
+        until: −log ℓ at which a lane has arrived, above 0.
+        step: The largest relative change of a weight, and the largest fall of log ℓ, in one step; above 0, at most 1.
+        steps: The most steps that are taken.
+        shortcut: Whether the linear phase is followed as such. Otherwise it is the full network all the way.
+        each: Called with the clock, and with ``net`` as it then is, at the start, at the end and at growing intervals.
+
+    Returns:
+        The clock at the end: steps, s = ∫ ℓ dt, log t and log ℓ of every lane.
 
     >>> from relulab.nets.initial import balanced
     >>> X = torch.tensor([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)

@@ -19,8 +19,19 @@ def load(path: Path | str, *, slope: float | None = None) -> nn.Module:
     """A network from a file, checked before it is believed: a fully connected one as an ``MLP``.
 
     Files of weights (.safetensors, .npz, .pt, .pth) hold Linear-ReLU-…-Linear networks in the usual namings. They do
-    not say what stands between the layers: it is taken to be a ReLU, a leaky one with ``slope`` if given. A program
-    written by ``torch.export.save`` (.pt2) says all and comes back as a module, whatever the network is.
+    not say what stands between the layers: it is taken to be a ReLU, a leaky one with ``slope`` if given. Files that
+    ``save`` wrote note their slope. A program written by ``torch.export.save`` (.pt2) says all and comes back as a
+    module, whatever the network is.
+
+    Args:
+        path: The file; its ending tells the format.
+        slope: Slope of the leaky ReLU, from 0 to below 1. None takes the one that the file notes, or 0 (plain ReLU). A
+            program has its own activations.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     load(save(MLP((3, 5, 1), slope=0.1), Path(folder) / "net.safetensors")).slope
+    0.1
     """
     path = checked(path)
     if path.suffix == ".pt2":
@@ -63,6 +74,11 @@ def save(net: nn.Module, path: Path | str) -> Path:
     Args:
         net: An ``MLP``, or an ``nn.Sequential`` of Linear and ReLU layers.
         path: Where the file goes; its name must end with .safetensors.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save(MLP((3, 5, 1)), Path(folder) / "net.safetensors").name
+    'net.safetensors'
     """
     path = Path(path)
     if path.suffix != ".safetensors":

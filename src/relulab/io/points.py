@@ -14,6 +14,16 @@ def read_points(path: Path | str) -> Tensor:
     """The points of a file, one a row: (N, d), or (N, channels, height, width). Checked to be finite.
 
     A file with several arrays must have one called X, x, data, inputs, points, features or images.
+
+    Args:
+        path: The file: .npy, .npz, .safetensors, or a PyTorch dictionary of tensors (.pt, .pth, .bin).
+
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder) / "points.npz", X=np.zeros((4, 3)))
+    ...     read_points(Path(folder) / "points.npz").shape
+    torch.Size([4, 3])
     """
     tensors, _ = read_tensors(path)
     named = [name for name in NAMES if name in tensors]

@@ -23,8 +23,18 @@ def read_table(path: Path | str, label: str | int | None = None) -> Labelled:
     .npz: an array X (or x, data, inputs, points, features, images), a point a row, and one of labels called y, label,
     labels, target, targets or class, in any case. .csv, .tsv, .parquet: a point a row, the labels in a column of such a
     name, or in the last one. The first line of .csv and .tsv is a header if it has such a name, or no number. .npy: the
-    last column has the labels. ``label`` names another array or column, or numbers a column, from 0, or from the end
-    with -1, -2, ….
+    last column has the labels.
+
+    Args:
+        path: The file: .npz, .npy, .csv, .tsv or .parquet.
+        label: Name of another array or column of labels, or the number of a column, from 0, or from the end with -1,
+            -2, …. None looks for the names above, else takes the last column.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder) / "table.npz", X=[[1.0, 2.0], [-1.0, 0.0]], y=["spam", "ham"])
+    ...     read_table(Path(folder) / "table.npz").y.tolist()
+    [1.0, -1.0]
     """
     path, label = checked(path), None if label is None else str(label)
     ending = path.suffix.lower()

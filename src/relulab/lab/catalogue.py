@@ -17,6 +17,9 @@ def find_study(wanted: str) -> type[Study]:
 
     Args:
         wanted: For instance ``"recovery"``, ``"SS.F7"`` or ``"my_study.py"``.
+
+    >>> find_study("SS.F7").name
+    'recovery'
     """
     if wanted.endswith(".py"):
         return study_of_file(Path(wanted))
@@ -28,6 +31,9 @@ def find_theorem(wanted: str) -> Theorem:
 
     Args:
         wanted: For instance ``"SS.L1"`` or ``"gradient-rule"``.
+
+    >>> find_theorem("gradient-rule").id
+    'SS.L1'
     """
     return _theorem(entry(wanted, "theorem"))
 

@@ -46,7 +46,16 @@ def claim(
     """A claim on the mean over seeds of ``values``, one a seed, with its 95 % Student interval.
 
     Seeds without a value (NaN) make it INCONCLUSIVE: leaving them out would choose the seeds that worked. So do fewer
-    than five seeds. ``within`` are the values that are possible at all: the interval is cut there.
+    than five seeds.
+
+    Args:
+        id: The claim's id, such as "SS.F7.strong-first".
+        says: The claim in a sentence.
+        values: One value per seed; NaN where there is none.
+        relation: Whether the mean should be above (">") or below ("<") the bound.
+        bound: The number that the whole interval is compared with.
+        note: What a reader should know beside the number, above all why a claim did not come out.
+        within: The least and the greatest value that are possible at all; the interval is cut there.
 
     >>> claim("X.1", "a difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
     'HOLDS'

@@ -73,6 +73,11 @@ def points(x: Tensor | np.ndarray) -> Tensor:
 def hidden(net: nn.Module, x: Tensor | np.ndarray) -> dict[str, Tensor]:
     """Post-ReLU activations of every hidden layer by name: (lane, N, n) for an MLP, (N, n) for a user's module.
 
+    Args:
+        net: An ``MLP``, or any module whose ReLUs are modules, such as ``nn.ReLU``, which is in eval mode meanwhile.
+        x: Points, (N, d), or for an ``MLP`` also (lane, N, d). A module gets them as they are. Of pictures, a channel
+            is one unit and each of its pixels a sample.
+
     >>> list(hidden(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)), torch.zeros(7, 3)))
     ['1']
     """

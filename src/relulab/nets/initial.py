@@ -16,7 +16,14 @@ Net = TypeVar("Net", MLP, Residual)
 
 
 def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.005, root: int = 0, **options) -> MLP:
-    """All weights N(0, std²), biases zero: the start of the two-layer specialisation studies.
+    """All weights N(0, std²), biases zero: the start of the two-layer specialization studies.
+
+    Args:
+        widths: Units of each layer, the inputs first: (d, …, C).
+        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
+        std: Standard deviation of the weights.
+        root: Root of all random streams.
+        options: Further options of ``MLP``: ``bias``, ``slope`` and ``dtype``.
 
     >>> float(small_normal((2, 3, 1), seeds=[7]).b[0].data.abs().max())
     0.0
@@ -25,14 +32,37 @@ def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.
 
 
 def torch_default(widths: Sequence[int], seeds: Sequence[int], *, factor: float = 1.0, root: int = 0, **options) -> MLP:
-    """Weights and biases U[−1/√n, 1/√n] with n the fan-in: what ``nn.Linear`` does by itself; times a factor."""
+    """Weights and biases U[−1/√n, 1/√n] with n the fan-in: what ``nn.Linear`` does by itself; times a factor.
+
+    Args:
+        widths: Units of each layer, the inputs first: (d, …, C).
+        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
+        factor: What the weights and biases are multiplied by.
+        root: Root of all random streams.
+        options: Further options of ``MLP``: ``bias``, ``slope`` and ``dtype``.
+
+    >>> float(torch_default((4, 100, 1), seeds=[0]).W[0].data.abs().max()) <= 0.5
+    True
+    """
     return _drawn(widths, seeds, root, partial(_linear, factor), **options)
 
 
 def residual_default(
     widths: Sequence[int], seeds: Sequence[int], *, depth: int, factor: float = 1.0, root: int = 0, **options
 ) -> Residual:
-    """The same for residual networks, which have no biases: (inputs, width, outputs) and a depth."""
+    """The start of ``torch_default`` for residual networks, which have no biases.
+
+    Args:
+        widths: Inputs, width of the hidden layers, and outputs: (d, p, C).
+        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
+        depth: Number of weight matrices, at least 2.
+        factor: What the weights are multiplied by.
+        root: Root of all random streams.
+        options: Further options of ``Residual``: ``dtype``.
+
+    >>> [tuple(W.shape) for W in residual_default((3, 5, 1), seeds=[0, 1], depth=3).W]
+    [(2, 3, 5), (2, 5, 5), (2, 5, 1)]
+    """
     return _filled(Residual(widths, depth=depth, lanes=len(seeds), **options), seeds, root, partial(_linear, factor))
 
 
@@ -45,6 +75,12 @@ def balanced(widths: Sequence[int], seeds: Sequence[int], *, size: float = 1e-8,
     r"""Two-layer networks without biases, in float64, with ‖w_j‖ = |a_j| = ``size`` for every neuron (IB section 2).
 
     Directions are those of Gaussian vectors, signs of a_j are fair coins.
+
+    Args:
+        widths: Inputs, neurons and the one output: (d, p, 1).
+        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
+        size: Norm of every w_j and size of every a_j, above 0.
+        root: Root of all random streams.
 
     >>> net = balanced((3, 5, 1), seeds=[0])
     >>> bool((net.W[0].data.norm(dim=1) - net.W[1].data[..., 0].abs()).abs().max() < 1e-22)

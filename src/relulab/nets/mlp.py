@@ -19,6 +19,13 @@ class MLP(nn.Module):
 
     Parameters start at zero; ``relulab.nets.initial`` has the random starts.
 
+    Args:
+        widths: Units of each layer, the inputs first: (d, …, C).
+        lanes: Number of networks side by side.
+        bias: Whether the layers have biases. Without, they are zeros that nothing trains.
+        slope: Slope of the leaky ReLU below 0, from 0 (plain ReLU) to below 1.
+        dtype: Floating type of the parameters.
+
     >>> net = MLP((3, 5, 2), lanes=4)
     >>> net(torch.zeros(7, 3)).shape
     torch.Size([4, 7, 2])

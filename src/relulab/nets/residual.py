@@ -15,6 +15,12 @@ class Residual(nn.Module):
     Weights lie as in ``MLP``: (lane, n_{l−1}, n_l), the nodes of a layer in the columns. With ``depth`` 2 this is a
     two-layer ReLU network. Parameters start at zero; ``relulab.nets.initial`` has the random starts.
 
+    Args:
+        widths: Inputs, width of the hidden layers, and outputs: (d, p, C).
+        depth: L, the number of weight matrices, at least 2.
+        lanes: Number of networks side by side.
+        dtype: Floating type of the parameters.
+
     >>> Residual((3, 5, 1), depth=4, lanes=2)(torch.zeros(7, 3)).shape
     torch.Size([2, 7, 1])
     """

@@ -31,7 +31,11 @@ class MSE:
 
 
 class CrossEntropy:
-    """−Σ_c q_c log softmax(f)_c, with q the teacher's class (its largest output) or, ``soft``, its own softmax."""
+    """−Σ_c q_c log softmax(f)_c, with q the teacher's class (its largest output) or, ``soft``, its own softmax.
+
+    Args:
+        soft: Whether targets are the teacher's softmax rather than its class.
+    """
 
     def __init__(self, soft: bool = False):
         self.soft = soft

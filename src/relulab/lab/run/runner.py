@@ -53,10 +53,17 @@ def run_study(
 ) -> dict:
     """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints.
 
-    ``study`` is a configured study, or a name or id, which stands for the preset, ``quick`` if none is given. The run
-    is named after ``preset``, or the preset that the study differs least from. ``engine`` is ``Local()`` unless told:
-    a process a core. With ``redraw`` the figures, animations and claims of a finished run are made again from its
-    stored units.
+    What is stored of the run already is not measured again.
+
+    Args:
+        study: A configured study, or a name, an id or a Python file as ``find_study`` takes them, which stands for the
+            preset.
+        preset: The preset that the run is named after. None takes ``quick`` for a name, and for a configured study the
+            preset that it differs least from.
+        runs: The folder that holds all runs.
+        engine: What measures the units; None takes ``Local()``, one process per core.
+        watcher: Whoever is told of progress; None tells nobody.
+        redraw: Whether figures, animations and claims of a finished run are made again from its stored units.
     """
     if isinstance(study, str):
         preset = preset or "quick"

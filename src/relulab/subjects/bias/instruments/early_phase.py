@@ -48,13 +48,23 @@ def neuron_sectors(
 
     Off is wᵀx_i ≤ 0 for all i. The sectors are those of eqs. 13 and 14, right for orthogonally separable data, unless
     others are given, for instance those that ``extremal_directions`` found. Signs follow the rule of ``sector``, and
-    where σ_i is ±1 the sign must be that one. ``tolerance`` is the largest cosine taken as 0 where σ_i is 0.
+    where σ_i is ±1 the sign must be that one.
 
     Where eqs. 13 and 14 put a 0, any wᵀx_i below 0 is accepted as well. There the flow slides along a kink, and nothing
     pulls it back from the side where x_i is off: a step of finite size falls to that side, wᵀx_i then rests below 0,
     and only in direction, as w grows, does the unit come back to the kink. Where a given sector has a 0, the unit must
     be on the kink, within ``tolerance``: a discrete flow may jump from side to side there, and a tolerance of the size
     of its relative steps is in place.
+
+    Args:
+        W: First-layer weights, (…, p, d), a unit a row.
+        a: Second-layer weights, (…, p).
+        X: Points, (n, d), a point a row.
+        y: Labels −1 and 1, (n,).
+        positive: Sectors to take for σ₊, (k, n), with entries −1, 0 and 1. None takes that of eq. 13. Give both,
+            positive and negative, or none.
+        negative: Sectors to take for σ₋, (l, n). None takes that of eq. 14.
+        tolerance: The largest cosine taken as 0 where σ_i is 0, from 0 to below 1. None takes d · eps.
 
     >>> W, a = torch.tensor([[1.0, 0.0], [0.1, -1.0], [-1.0, 1.0], [1.0, 0.0]]), torch.tensor([1.0, -1.0, 1.0, -1.0])
     >>> found = neuron_sectors(W, a, torch.tensor([[1.0, 0.0], [0.0, -1.0]]), torch.tensor([1.0, -1.0]))

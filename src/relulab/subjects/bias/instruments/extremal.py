@@ -73,8 +73,15 @@ def extremal_directions(
 ) -> Extremal:
     """Strict local maxima and minima of G on the unit sphere, with their sectors, found from many starts.
 
-    ``starts`` directions are drawn uniformly, by default from the same stream on every call; ``rounds`` of ``steps``
-    steps each move them, fewer if all have arrived. Nothing is asked of the data but labels −1 and 1 and two columns.
+    Nothing is asked of the data but labels −1 and 1 and two columns.
+
+    Args:
+        X: Points, (n, d), a point a row. At least two columns.
+        y: Labels −1 and 1, (n,).
+        starts: Number of directions to start from, drawn uniformly.
+        rounds: The most rounds in which they move; fewer are done if all have arrived.
+        steps: Steps per round.
+        rng: Where the starts are drawn from. None takes the same stream on every call.
 
     >>> X = torch.tensor([[2.0, 0.0], [0.0, -4.0]])
     >>> found = extremal_directions(X, torch.tensor([1, -1]))

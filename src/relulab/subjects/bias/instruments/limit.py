@@ -39,6 +39,12 @@ def limit_distance(
     Neurons with a_j > 0 have a share u_j = (w_jᵀw₊)₊/(‖w₊‖²‖W‖) of the one direction and z_j = 0, the others the other
     way round: of all u_j ≥ 0 that is the one nearest to eq. 8.
 
+    Args:
+        W: First-layer weights, (…, p, d), a neuron a row.
+        a: Second-layer weights, (…, p).
+        w_plus: w₊, the max-margin vector of the positive points, (d,) for all lanes or (…, d).
+        w_minus: w₋, that of the negative points, of the same shape.
+
     >>> W, a = torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.tensor([3.0, -4.0])
     >>> found = limit_distance(W, a, torch.tensor([2.0, 0.0]), torch.tensor([0.0, 1.0]))
     >>> found.cosine.tolist(), found.u.tolist(), float(found.first), float(found.second)

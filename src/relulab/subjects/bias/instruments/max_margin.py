@@ -82,7 +82,9 @@ def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Seque
     equations. A class that no half space through the origin holds has no such vector and is refused; so is one held
     with a margin below about a millionth of its smallest norm, which rounding does not tell from none.
 
-    X has a point a row, y any two values as labels, of which the one that sorts last is +1.
+    Args:
+        X: Points, (n, d), a point a row.
+        y: Labels, (n,), of any two values; the one that sorts last is +1.
 
     >>> found = max_margin([[2.0, 0.0], [2.0, 2.0], [-1.0, 1.0], [-1.0, -1.0]], [1, 1, -1, -1])
     >>> found.positive.w.tolist(), found.positive.supports.tolist(), found.positive.spans
@@ -97,6 +99,9 @@ def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Seque
 @by_cpu
 def hard_margin(Z: Float64[Tensor, "n d"]) -> Float64[Tensor, " d"]:
     """The shortest w with wᵀz ≥ 1 for every row z: the max-margin vector of rows z_i = y_i x_i, without a bias.
+
+    Args:
+        Z: The rows z_i = y_i x_i, (n, d), in float64.
 
     >>> hard_margin(torch.tensor([[2.0, 0.0], [2.0, 2.0]], dtype=torch.float64)).tolist()
     [0.5, 0.0]

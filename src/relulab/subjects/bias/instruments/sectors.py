@@ -30,7 +30,12 @@ def sector_gain(
     r"""The gain G(w) = ½ Σ_i y_i ρ(wᵀx_i)/‖w‖ of every row w of W, which a small unit climbs or descends.
 
     Eq. 12 with the cross-entropy ℓ_i(u) = log(1 + exp(−y_i u)), whose slope at 0 is ℓ'_i(0) = −y_i/2. Rows are
-    normalised here, so their lengths do not matter, and none may be zero. Labels y are −1 and 1.
+    normalized here, so their lengths do not matter.
+
+    Args:
+        W: Weights, (…, d), a unit a row; none may be zero.
+        X: Points, (n, d), a point a row.
+        y: Labels −1 and 1, (n,).
 
     >>> X = torch.tensor([[2.0, 0.0], [0.0, -4.0]])
     >>> sector_gain(torch.tensor([[3.0, 0.0], [0.0, -1.0], [-1.0, 1.0]]), X, torch.tensor([1.0, -1.0])).tolist()
@@ -57,6 +62,11 @@ def sector(
     In floating point 0 needs a rule: σ_i = 0 where |wᵀx_i| ≤ tolerance · ‖w‖‖x_i‖, by default with tolerance d · eps,
     which is what the sum of d rounded products may be off by. A zero row lies on every hyperplane.
 
+    Args:
+        W: Weights, (…, d), a unit a row.
+        X: Points, (n, d), a point a row.
+        tolerance: The largest cosine of w and x_i that counts as 0, from 0 to below 1. None takes d · eps.
+
     >>> sector(torch.tensor([[3.0, 0.0], [0.0, -1.0]]), torch.tensor([[2.0, 0.0], [1.0, -4.0]])).tolist()
     [[1, 1], [0, 1]]
     """
@@ -76,6 +86,11 @@ def extremal_sectors(X: Num[Tensor, "n d"] | Numbers, y: Numbers, *, tolerance: 
 
     These are the extremal sectors if the data are orthogonally separable, which is not asked here: on other data they
     are two sign sequences without a meaning, and ``extremal_directions`` finds what there is.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        y: Labels −1 and 1, (n,).
+        tolerance: The largest cosine of two points that counts as 0, from 0 to below 1. None takes d · eps.
 
     >>> X = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 1.0]])
     >>> [sigma.tolist() for sigma in extremal_sectors(X, torch.tensor([1, 1, -1, -1]))]

@@ -79,9 +79,14 @@ def separability(
     An inner product within d ε ‖x_i‖‖x_j‖ of zero counts as zero (ε = 2⁻⁵²): no rounding of the product of two points
     exceeds that. Then the pair breaks the rule if its labels are equal and keeps it if they differ.
 
-    X has a point a row, y any two values as labels; ``pairs`` is how many of the worst pairs are given, ``subset``
-    whether a separable subset is looked for. All pairs are looked at, in blocks, so memory does not grow with their
-    number. Nothing but the signs of inner products matters: points may be rescaled by positive factors, and turned.
+    All pairs are looked at, in blocks, so memory does not grow with their number. Nothing but the signs of inner
+    products matters: points may be rescaled by positive factors, and turned.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        y: Labels, (n,), of any two values.
+        pairs: How many of the worst pairs are given.
+        subset: Whether a separable subset is looked for.
 
     >>> found = separability([[1.0, 0.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -2.0]], [1, 1, -1, -1])
     >>> found.holds, found.equal.count, found.equal.broken, found.different.count, found.different.broken

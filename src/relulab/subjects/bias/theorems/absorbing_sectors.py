@@ -32,7 +32,19 @@ def absorbing_sectors(
 ) -> Finding:
     """Follows a network to ℓ = e^(−until) and counts neurons that leave an extremal sector, or change in it.
 
-    ``everywhere`` is a false variant: that every sector absorbs.
+    Args:
+        data: Points, (n, d), with labels −1 and 1.
+        width: Number of neurons.
+        seed: Seed of the start.
+        size: Norm of every w_j and size of every a_j at the start.
+        until: −log ℓ at the end.
+        step: The largest relative change of a weight, and the largest fall of log ℓ, in one step; above 0, at most 1.
+        everywhere: A false variant of the statement, for the negative control: that every sector absorbs.
+
+    >>> import numpy as np
+    >>> data = OppositeOrthants(3).draw(np.random.default_rng(0), 6)
+    >>> absorbing_sectors(data, width=6, until=3, step=0.8).verdict.name
+    'HOLDS'
     """
     conditions = orthogonally_separable(data)
     if not all(c.holds for c in conditions):

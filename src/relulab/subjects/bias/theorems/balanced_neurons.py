@@ -44,7 +44,21 @@ def balanced_neurons(
 ) -> Finding:  # fmt: skip
     """Follows a network, balanced with norms ``size`` unless ``start`` is given, for some steps, then by finer ones.
 
-    ``sums`` is a false variant: that ‖w_j‖² + a_j² is kept, rather than the difference.
+    Args:
+        data: Points, (n, d), with labels −1 and 1. They need not be separable.
+        start: The network to begin with: two layers, one output, no biases. None makes a balanced one.
+        width: Number of neurons of that one.
+        seed: Seed of that one.
+        size: Norm of every w_j and size of every a_j of that one.
+        step: The largest relative change of a weight, and the largest fall of log ℓ, in one coarse step. The finer ones
+            are a quarter and a sixteenth of it.
+        steps: Number of coarse steps.
+        sums: A false variant of the statement, for the negative control: that ‖w_j‖² + a_j² is kept, rather than the
+            difference.
+
+    >>> data = Labelled(torch.eye(2).double(), torch.tensor([1.0, -1.0]).double())
+    >>> balanced_neurons(data, width=3, steps=2).verdict.name
+    'HOLDS'
     """
     dtype = torch.float64 if start is None else next(start.parameters()).dtype
     start = balanced((data.X.shape[1], width, 1), [seed], size=size) if start is None else plain(start, data)

@@ -29,7 +29,16 @@ ROUNDING = 1e-8  # of residuals relative to ‖θ‖ or to 1; those of w₊ and 
 def kkt_point(data: Labelled, *, width: int = 10, seed: int = 0, size: float = 1.0) -> Finding:
     """Checks the KKT conditions at the limit with random u and z.
 
-    ``size`` other than 1 scales ‖u‖ and ‖z‖: a false variant, since the margins are then not 1.
+    Args:
+        data: Points, (n, d), with labels −1 and 1.
+        width: Number of neurons.
+        seed: Seed of u and z.
+        size: A false variant of the statement, for the negative control, if other than 1: that u and z may be longer or
+            shorter by this factor, though the margins are then not 1.
+
+    >>> data = OppositeOrthants(3).draw(np.random.default_rng(0), 6)
+    >>> kkt_point(data).verdict.name, kkt_point(data, size=1.01).verdict.name
+    ('HOLDS', 'REFUTED')
     """
     conditions = orthogonally_separable(data)
     if not all(c.holds for c in conditions):

@@ -43,8 +43,25 @@ def learnt_function(
 ) -> Finding:
     """Checks the corollary on a data set, by a gradient flow of its own or on a network that was trained on it.
 
-    Arguments are those of ``max_margin_neurons``; ``linear`` is a false variant: the function u w₊ᵀx − z w₋ᵀx without
-    its ReLUs.
+    Without ``network`` a balanced network is followed to ℓ = e^(−until), or ``start``, if given. A trained network is
+    judged as it stands; the condition on its start needs that start.
+
+    Args:
+        data: Points, (n, d), with labels −1 and 1.
+        network: A trained network: two layers, one output, no biases. None trains one by gradient flow.
+        start: The network before training. None starts a balanced one, or, beside ``network``, leaves its start
+            unknown.
+        width: Number of neurons of the balanced start.
+        seed: Seed of the balanced start, and of the points at which the two sides are compared.
+        size: Norm of every w_j and size of every a_j at the balanced start.
+        until: −log ℓ at the end of the flow.
+        step: The largest relative change of a weight, and the largest fall of log ℓ, in one step; above 0, at most 1.
+        linear: A false variant of the statement, for the negative control: the function u w₊ᵀx − z w₋ᵀx without its
+            ReLUs.
+
+    >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable
+    >>> learnt_function(Labelled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
+    'NOT_APPLICABLE'
     """
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
     if setting.seen is None:

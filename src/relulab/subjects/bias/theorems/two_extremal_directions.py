@@ -37,9 +37,21 @@ def two_extremal_directions(
 ) -> Finding:
     """Counts the extremal directions that ``starts`` starts find, and compares their sectors with eqs. 13 and 14.
 
-    Two false variants: ``exchanged`` claims each sector for the other sign, and ``linear`` claims the lemma for all
-    linearly separable data. A count is of directions that are extremal beyond doubt, so more than one refutes; one and
-    no more is what the starts can say, and nothing is said if some of them got lost.
+    A count is of directions that are extremal beyond doubt, so more than one refutes; one and no more is what the
+    starts can say, and nothing is said if some of them got lost.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        y: Labels −1 and 1, (n,).
+        starts: Number of directions from which extremal ones are looked for.
+        exchanged: A false variant of the statement, for the negative control: each sector is claimed for the other
+            sign.
+        linear: A false variant of the statement, for the negative control: the lemma is claimed for all linearly
+            separable data.
+
+    >>> data = OppositeOrthants(3).draw(np.random.default_rng(0), 6)
+    >>> two_extremal_directions(data.X, data.y, starts=16).verdict.name
+    'HOLDS'
     """
     X, y = X.detach().double(), signs(X, y).double()
     conditions = (linearly_separable(X, y),) if linear else orthogonally_separable(Labelled(X, y))

@@ -25,6 +25,11 @@ def digit_net(seed: int, *, scale: float = 0.05, root: int = 0) -> nn.Sequential
     Weights and biases are U[−1/√n, 1/√n] with n the fan-in, as PyTorch draws them; then the weights of the two fully
     connected layers, not their biases, are multiplied by ``scale``. ReLUs are modules, so that hooks see them.
 
+    Args:
+        seed: Seed of the start.
+        scale: Factor of the fully connected layers' weights.
+        root: Root of all random streams.
+
     >>> [name for name, _ in digit_net(0).named_children()][-4:]
     ['flatten', 'fc7', 'relu7', 'fc8']
     """
@@ -54,6 +59,14 @@ def layer_features(
     """Layer by layer, from 1 to 7: its number, its values before the ReLU and after it, flattened for each picture.
 
     One layer at a time, since those below hold 25,088 numbers a picture.
+
+    Args:
+        net: A ``digit_net``.
+        x: Pictures, (N, 1, 28, 28).
+
+    >>> features = layer_features(digit_net(0), torch.zeros(1, 1, 28, 28))
+    >>> [(layer, tuple(after.shape)) for layer, _, after in features][-2:]
+    [(6, (1, 3136)), (7, (1, 128))]
     """
     layer = 0
     for part in net:

@@ -23,9 +23,16 @@ def feature_separability(
 ) -> dict[str, Separability]:
     """``separability`` of the points themselves ("input"), then of the features after every ReLU, by the layer's name.
 
-    ``net`` is an MLP of one lane or any module whose ReLUs are modules. Features are in the network's own precision; a
-    picture's activations are one long vector. ReLU features have no negative entries, so points of different labels
-    keep eq. (1) only where their active units are disjoint; a point that no unit sees is a zero point, and breaks it.
+    Features are in the network's own precision; a picture's activations are one long vector. ReLU features have no
+    negative entries, so points of different labels keep eq. (1) only where their active units are disjoint; a point
+    that no unit sees is a zero point, and breaks it.
+
+    Args:
+        net: An ``MLP`` of one lane, or any module whose ReLUs are modules.
+        X: Points, (n, d), or pictures, (n, channels, height, width).
+        y: Labels, (n,), of any two values.
+        pairs: How many of the worst pairs are given for each layer.
+        subset: Whether a separable subset is looked for.
 
     >>> net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1))
     >>> net[0].weight.data = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])

@@ -40,15 +40,27 @@ def distillation_flow(
 ) -> Trajectory[Tensor]:
     """A student of the teacher w* on the points X, trained by gradient flow of ℓ (5.3) until it is at a minimum.
 
-    ``start`` is a list of factor matrices W_1, …, W_L, or a vector w(0), which stands for any balanced matrices with
-    that product and asks for ``depth``; without a start the student has one layer and begins at zero. By the product
-    the induced flow D.22 is followed, which needs a balanced start and no matrices; by the factors, each of them.
+    By the product the induced flow D.22 is followed, which needs a balanced start and no matrices; by the factors, each
+    of them.
 
     It ends where Newton's step to the minimum is shorter than ``tolerance`` · ‖w‖, or at the time ``until``, or after
-    ``steps`` steps of the solver; ``says`` tells which. ``looks`` states are kept, at times spaced logarithmically (for
-    L ≥ 3 not t is, but s with ds = ‖w‖^{1−2/L} dt, which sees the escape from a small start as well as the end): ``w``,
-    its ``loss``, ``q`` = ‖P_Q w‖², the square length of w outside the span of the points (T5 before D.29), and, by the
+    ``steps`` steps of the solver; ``says`` tells which. States are kept at times spaced logarithmically (for L ≥ 3 not
+    t is, but s with ds = ‖w‖^{1−2/L} dt, which sees the escape from a small start as well as the end): ``w``, its
+    ``loss``, ``q`` = ‖P_Q w‖², the square length of w outside the span of the points (T5 before D.29), and, by the
     factors, ``W_1``, …, ``W_L``. The trajectory's ``distance`` is the length of Newton's step at the end.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        w_star: The teacher w*, (d,), not zero.
+        start: Factor matrices W_1, …, W_L, or a vector w(0), (d,), which stands for any balanced matrices with that
+            product. None is a student of one layer that begins at zero.
+        depth: Number of layers L of a start that is a vector. None means 1, or as many as there are matrices.
+        by: Whether the flow of the "product" or that of the "factors" is followed. The factors need matrices as a
+            start.
+        tolerance: The length of Newton's step, as a share of ‖w‖, at which the minimum counts as reached.
+        until: The time at which the flow ends at the latest.
+        steps: The most steps of the solver.
+        looks: Number of states that are kept, at least 2.
 
     >>> path = distillation_flow([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [1.0, -1.0, 1.0])
     >>> path.end.round(decimals=6).tolist(), path.says

@@ -23,7 +23,11 @@ def distilled(X: Numbers, w_star: Numbers) -> Distilled:
 
     T5 eq. 5.6 has w* for n ≥ d and X(XᵀX)⁻¹Xᵀw* for n < d, points in columns and of full rank. Here points are rows and
     of any rank: with the singular vectors v_k of the unit rows x_i/‖x_i‖, ŵ = Σ_k v_k v_kᵀ w*, over singular values
-    above max(n, d) · eps of the largest, as the pseudo-inverse has it. ``X`` may have leading axes for many sets.
+    above max(n, d) · eps of the largest, as the pseudo-inverse has it.
+
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), not zero.
 
     >>> distilled([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [3.0, 4.0, 5.0]).w.round(decimals=12).tolist()
     [3.0, 4.0, 0.0]

@@ -44,8 +44,13 @@ class DeepLimit(NamedTuple):
 def deep_limit(X: Numbers, w_star: Numbers, start: Numbers | Sequence[Numbers], depth: int) -> DeepLimit:
     """The limit of gradient flow of a student of ``depth`` L from a balanced start with the product w(0) = ``start``.
 
-    ``start`` may also be the factor matrices themselves. For L = 1 the part outside the span stays what it was. ``X``
-    and ``start`` may have leading axes, for many sets of points, each with its start.
+    For L = 1 the part outside the span stays what it was.
+
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), not zero.
+        start: w(0), (d,) for all sets or (…, d), or the factor matrices W_1, …, W_L themselves. Not zero for L > 1.
+        depth: Number of layers L, at least 1; of factor matrices, their number.
 
     >>> found = deep_limit([[2.0, 0.0]], [1.0, 1.0], [3e-5, 4e-5], 2)
     >>> found.w.round(decimals=6).tolist(), bool(found.orthogonal < found.bound)

@@ -16,6 +16,11 @@ def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tens
     m = P[ᾱ(w*, w([X, x])) < ᾱ(w*, w(X))] over the sets whose students are ``before`` and, with one point more,
     ``after``: a set a row, or more axes before that.
 
+    Args:
+        before: Students of the transfer sets, (…, sets, d).
+        after: Students of the same sets with one point more, of the same shape.
+        w_star: The teacher w*, (d,).
+
     >>> import torch
     >>> monotonicity(torch.tensor([[1.0, 1.0], [1.0, 0.5]]), torch.tensor([[1.0, 0.5], [1.0, 1.0]]), torch.eye(2)[0])
     tensor(0.5000)

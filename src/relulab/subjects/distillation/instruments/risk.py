@@ -29,7 +29,12 @@ def transfer_risk(w: Numbers, w_star: Numbers, X: Numbers, *, confidence: float 
     """The risk R = P[1{wᵀx ≥ 0} ≠ 1{w*ᵀx ≥ 0}] of students w, counted on points X that they were not trained on.
 
     The interval is Clopper and Pearson's, which covers the true risk with at least this confidence, whatever it is.
-    ``w`` may have leading axes for many students.
+
+    Args:
+        w: Students, (d,), or (…, d) for many.
+        w_star: The teacher w*, (d,), not zero.
+        X: Points, (N, d), that the students were not trained on.
+        confidence: Confidence of the interval, between 0 and 1.
 
     >>> transfer_risk([1.0, 1.0], [1.0, 0.0], [[1.0, 0.0], [1.0, -2.0], [0.0, 1.0], [-1.0, 0.0]]).value.item()
     0.25
@@ -63,6 +68,10 @@ def counted(wrong: Tensor, N: int, *, confidence: float = 0.95) -> Risk:
 def spherical_risk(w: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
     """The exact risk R = α(w, w*)/π when x/‖x‖ is uniform on the sphere, as for Gaussian inputs.
 
+    Args:
+        w: Students, (…, d), none of them zero.
+        w_star: The teacher w*, (d,), or one per student.
+
     >>> round(spherical_risk(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 0.0])).item(), 6)
     0.25
     """
@@ -82,6 +91,15 @@ def angular_risk(alpha: Numbers, law: AngleLaw, d: int) -> Float64[Tensor, "*lan
     The expectation is one integral over the quantiles u = p(a), from 0 to p(π/2 − α), beyond which there is no error;
     tanh-sinh quadrature does not mind what laws do at its ends. For an estimated law it is the mean over its angles.
     Angles below 1e-15 are lost in π/2 − α, so very small risks are not resolved for κ < 1.
+
+    Args:
+        alpha: Angles α between students and teacher, in radians from 0 to π, of any shape.
+        law: The law of the angle between an input and the teacher.
+        d: Number of input dimensions, at least 2.
+
+    >>> from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles
+    >>> angular_risk([0.0, np.pi / 4], PolynomialAngles(), 2).tolist()
+    [0.0, 0.25]
     """
     from scipy.integrate import tanhsinh
 

@@ -31,8 +31,21 @@ def approximate_students(
 ) -> Finding:
     """Checks the bound for students off ŵ by ``epsilon`` ‖ŵ‖.
 
-    ``sharp`` takes δ = arcsin(ε/‖ŵ‖), the largest angle that there can be, for a smaller bound that holds as well.
-    ``exact`` is a false variant: theorem 5.3's bound, as if students were at ŵ.
+    Args:
+        X: The sample, (N, d), an input a row.
+        w_star: The teacher w*, (d,), not zero.
+        law: The law of the angle between an input and the teacher. None estimates it from the sample.
+        epsilon: ε/‖ŵ‖, how far students are from ŵ; the theorem asks for 0 to 1/2.
+        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
+        sets: Number of random transfer sets over which the risk is averaged, at least 2.
+        confidence: Confidence of the band of an estimated law; a known law needs none.
+        seed: Seed of the transfer sets.
+        sharp: Whether δ is arcsin(ε/‖ŵ‖), the largest angle that there can be, for a smaller bound that holds as well.
+        exact: A false variant of the statement, for the negative control: theorem 5.3's bound, as if students were at
+            ŵ.
+
+    >>> approximate_students(**case(20, PolynomialAngles(2.0), d=6, N=200), n=5, sets=20).verdict.name
+    'HOLDS'
     """
     off = pushed(epsilon if 0 <= epsilon < 1 else 0.0)
     found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=off)

@@ -55,8 +55,22 @@ def deep_student(
 ) -> Finding:
     """Follows the flow from a balanced start, by default a random one that 5.11 and 5.12 allow, and measures the end.
 
-    Two false variants: ``share`` below 1 claims that the end is within that share of ε; ``constant`` claims that the
-    part outside the span stays as it was, which is true of one layer.
+    Args:
+        X: Points, (n, d), a point a row.
+        w_star: The teacher w*, (d,), not zero.
+        depth: Number of layers L of the random start, at least 2; a given start has its own.
+        epsilon: ε, the distance from ŵ that is allowed in the end.
+        start: Factor matrices W_1, …, W_L. None draws a balanced start.
+        seed: Seed of the random start.
+        steps: The most steps of the solver.
+        share: A false variant of the statement, for the negative control, if below 1: the end is claimed to be within
+            this share of ε.
+        constant: A false variant of the statement, for the negative control: the part outside the span is claimed to
+            stay as it was, which is true of one layer.
+
+    >>> long = [[[3.0, 0.0]], [[1.0]]]  # and not balanced
+    >>> deep_student([[2.0, 0.0], [1.0, 1.0]], [1.0, -1.0], start=long).verdict.name
+    'NOT_APPLICABLE'
     """
     X, w_star = transfer(X, w_star)
     if depth < 2 and start is None:

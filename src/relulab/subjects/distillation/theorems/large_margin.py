@@ -33,7 +33,20 @@ def large_margin(
 
     That p(β) is 0 no sample can prove: only a law that is known.
 
-    ``delta`` other than 0 makes a false variant: the bound for minimisers w_δ that gradient descent would not find.
+    Args:
+        X: The sample, (N, d), an input a row.
+        w_star: The teacher w*, (d,), not zero.
+        law: The law of the angle between an input and the teacher. None estimates it from the sample.
+        beta: β, in radians from 0 to π/2. None takes the widest angle of the law, or that of the sample.
+        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
+        sets: Number of random transfer sets over which the risk is averaged, at least 2.
+        confidence: Confidence of the band of an estimated law; a known law needs none.
+        seed: Seed of the transfer sets.
+        delta: A false variant of the statement, for the negative control, if other than 0: the bound is claimed for
+            minimizers w_δ of the loss that gradient descent would not find.
+
+    >>> large_margin(**case(18, PolynomialAngles(1.0, widest=1.2), d=6, N=200), n=5, sets=20).verdict.name
+    'HOLDS'
     """
     learner = less_biased(delta) if delta else None
     found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)

@@ -22,9 +22,18 @@ NEAR = 1e-6  # of ‖ŵ‖, the distance that counts as none; the flow stops whe
 def shallow_student(
     X: Numbers, w_star: Numbers, *, start: Numbers | None = None, steps: int = 2000, whole_teacher: bool = False
 ) -> Finding:
-    """Follows the flow to its end and compares with ŵ. ``start`` is a w(0), which should be zero.
+    """Follows the flow to its end and compares with ŵ.
 
-    ``whole_teacher`` claims the end is w* whatever the points are: a false variant for points that do not span R^d.
+    Args:
+        X: Points, (n, d), a point a row.
+        w_star: The teacher w*, (d,), not zero.
+        start: w(0), (d,), which the theorem asks to be zero. None is zero.
+        steps: The most steps of the solver.
+        whole_teacher: A false variant of the statement, for the negative control: the end is claimed to be w* whatever
+            the points are, though they may not span R^d.
+
+    >>> shallow_student([[2.0, 0.0], [1.0, 1.0]], [1.0, -1.0]).verdict.name
+    'HOLDS'
     """
     X, w_star = transfer(X, w_star)
     length = 0.0 if start is None else float(np.linalg.norm(np.asarray(start, dtype=float)))

@@ -29,7 +29,17 @@ def strong_monotonicity(
 ) -> Finding:
     """Checks the lemma on a transfer set, adding its points one by one in ``orders`` random orders, up to ``most``.
 
-    ``hard`` is a false variant: students of the teacher's hard labels, whose limit is the max-margin vector.
+    Args:
+        X: Points, (n, d), a point a row.
+        w_star: The teacher w*, (d,), not zero.
+        orders: Number of random orders in which points are added.
+        most: The most points that are added in each.
+        seed: Seed of the orders.
+        hard: A false variant of the statement, for the negative control: students of the teacher's hard labels, whose
+            limit is the max-margin vector.
+
+    >>> strong_monotonicity(np.eye(3) + 1, [1.0, 2.0, 3.0]).verdict.name
+    'HOLDS'
     """
     X, w_star = transfer(X, w_star)
     rng = stream(0, Role.CHANCE, seed)

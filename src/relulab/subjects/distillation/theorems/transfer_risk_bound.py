@@ -30,10 +30,23 @@ def transfer_risk_bound(
     seed: int = 0,
     delta: float = 0.0,
 ) -> Finding:
-    """Checks the bound for students of n points of a sample X; of at most 20 if no n is told.
+    """Checks the bound for students of n points of a sample X.
 
-    The law of angles is estimated from the sample, with a band of this confidence, unless it is known. ``delta`` other
-    than 0 makes a false variant: the bound for minimisers w_δ of the loss, which gradient descent would not find.
+    The law of angles is estimated from the sample, with a band of this confidence, unless it is known.
+
+    Args:
+        X: The sample, (N, d), an input a row.
+        w_star: The teacher w*, (d,), not zero.
+        law: The law of the angle between an input and the teacher. None estimates it from the sample.
+        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
+        sets: Number of random transfer sets over which the risk is averaged, at least 2.
+        confidence: Confidence of the band of an estimated law; a known law needs none.
+        seed: Seed of the transfer sets.
+        delta: A false variant of the statement, for the negative control, if other than 0: the bound is claimed for
+            minimizers w_δ of the loss that gradient descent would not find.
+
+    >>> transfer_risk_bound(**case(17, PolynomialAngles(2.0), d=6, N=200), n=5, sets=20).verdict.name
+    'HOLDS'
     """
     learner = less_biased(delta) if delta else None
     found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)

@@ -35,8 +35,16 @@ def balanced_start(
 ) -> Factors:
     """A balanced start W_1, …, W_L with ‖w(0)‖ = ``norm`` that the loss prefers to w = 0 (5.12), in random directions.
 
-    ``widths`` are those of the L − 1 hidden layers, one number for all. Of w(0) and −w(0) the one with the smaller loss
-    is taken. T5 notes that near zero one of both is below ℓ₁(0); where ``norm`` is too large for that, it is refused.
+    Of w(0) and −w(0) the one with the smaller loss is taken. T5 notes that near zero one of both is below ℓ₁(0); where
+    ``norm`` is too large for that, it is refused.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        w_star: The teacher w*, (d,), not zero.
+        rng: Where directions are drawn from: a generator, or a seed.
+        depth: Number of layers L.
+        norm: The length ‖w(0)‖, above 0.
+        widths: Widths of the L − 1 hidden layers, or one number for all.
 
     >>> start = balanced_start(np.eye(3), [1.0, 2.0, 3.0], np.random.default_rng(0), depth=3, norm=1e-6, widths=4)
     >>> [tuple(W.shape) for W in start], imbalance(start) < 1e-15
@@ -61,7 +69,18 @@ def balanced_start(
 def balanced_factors(
     w: Float64[Tensor, " d"], rng: np.random.Generator, *, depth: int, widths: int | Sequence[int] = 10
 ) -> Factors:
-    """Balanced W_1, …, W_L with the product wᵀ; hidden directions u_l are random."""
+    """Balanced W_1, …, W_L with the product wᵀ; hidden directions u_l are random.
+
+    Args:
+        w: The product, (d,), not zero.
+        rng: Where hidden directions are drawn from.
+        depth: Number of layers L, at least 1.
+        widths: Widths of the L − 1 hidden layers, or one number for all.
+
+    >>> W = balanced_factors(torch.tensor([3.0, 4.0]).double(), np.random.default_rng(0), depth=3, widths=5)
+    >>> [tuple(W_l.shape) for W_l in W], product(W).round(decimals=12).tolist()
+    ([(5, 2), (5, 5), (1, 5)], [3.0, 4.0])
+    """
     if depth < 1 or not w.norm() > 0:
         raise UserError(f"depth = {depth} and ‖w‖ = {float(w.norm()):g}: a depth from 1 on and a w other than zero")
     hidden = [widths] * (depth - 1) if isinstance(widths, int) else list(widths)
@@ -111,6 +130,11 @@ def largest_start(epsilon: float, depth: int, norm: float) -> float:
     ε^L (ε²‖ŵ‖^{−2/L} + ‖ŵ‖^{2−2/L})^{−L/2} is ‖ŵ‖ (1 + ‖ŵ‖²/ε²)^{−L/2}, which is below ‖ŵ‖, the other member of the
     minimum.
 
+    Args:
+        epsilon: ε, the distance from ŵ that is allowed in the end, above 0.
+        depth: Number of layers L, at least 1.
+        norm: ‖ŵ‖.
+
     >>> largest_start(1.0, 2, 1.0)
     0.5
     """
@@ -125,6 +149,11 @@ def distance_bound(
     """The ε for which ‖w(0)‖ = ``start`` is just too large: the square root of D.40 and D.41, infinite from ‖ŵ‖ on.
 
     With x = (‖w(0)‖/‖ŵ‖)^{2/L} it is ‖ŵ‖ √(x/(1 − x)).
+
+    Args:
+        start: The length ‖w(0)‖ of the start, or one per set.
+        depth: Number of layers L.
+        norm: ‖ŵ‖, or one per set.
 
     >>> round(distance_bound(largest_start(0.25, 3, 2.0), 3, 2.0).item(), 12)
     0.25

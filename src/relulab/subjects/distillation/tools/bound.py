@@ -27,10 +27,17 @@ def transfer_bound(
 ) -> Bound:
     """The least p(β) + p(π/2 − δ − β)ⁿ over β in [0, π/2 − δ], which E R does not exceed (T5 eqs. 5.19 and D.43).
 
-    For n ≥ d the risk is 0 (5.18), if d is told. ``delta`` is 0 for students that reach ŵ, and what theorem D.4 has
-    for those that come near it; see ``delta``. ``tight`` takes p(β) + (1 − p(β)) p(π/2 − δ − β)ⁿ, as the proof of the
-    theorem has it before its last step. Every β gives a bound, so a minimum that is found roughly still holds; for an
-    estimated law it is exact, as p has steps.
+    Every β gives a bound, so a minimum that is found roughly still holds; for an estimated law it is exact, as p has
+    steps.
+
+    Args:
+        law: The law p of the angle between an input and the teacher.
+        n: Points of a transfer set, one number or several, each at least 1.
+        d: Number of input dimensions, from which on the risk is 0 (5.18). None does not use it.
+        delta: δ, an angle from 0 to π/2: 0 for students that reach ŵ, and what theorem D.4 has for those that come near
+            it; see the function ``delta``.
+        tight: Whether to take p(β) + (1 − p(β)) p(π/2 − δ − β)ⁿ, as the proof of the theorem has it before its last
+            step.
 
     >>> from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles
     >>> transfer_bound(PolynomialAngles(kappa=2), [5, 50, 500]).value.round(4).tolist()
@@ -101,6 +108,13 @@ def samples_needed(
 ) -> int | None:
     """The least n for which the bound is at most ``risk``; d points always do. None if 2⁴⁰ do not.
 
+    Args:
+        law: The law p of the angle between an input and the teacher.
+        risk: The risk that is wanted, above 0, at most 1.
+        d: Number of input dimensions, which is always enough points. None does not use it.
+        delta: δ of ``transfer_bound``.
+        tight: Whether to take the tighter bound of ``transfer_bound``.
+
     >>> from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles
     >>> samples_needed(PolynomialAngles(kappa=2), 0.01)
     34
@@ -128,6 +142,10 @@ def samples_needed(
 def margin_bound(gamma: float, n: int | np.ndarray) -> Float64[np.ndarray, "*n"]:
     """γⁿ, for tasks with p(β) = 0 and γ = p(π/2 − β) < 1: the risk falls exponentially (T5 corollary 5.1).
 
+    Args:
+        gamma: γ, the probability of an angle of π/2 − β or more, from 0 to 1.
+        n: Points of a transfer set, one number or many.
+
     >>> margin_bound(0.5, 4).item()
     0.0625
     """
@@ -138,6 +156,10 @@ def margin_bound(gamma: float, n: int | np.ndarray) -> Float64[np.ndarray, "*n"]
 
 def polynomial_bound(kappa: float, n: int | np.ndarray) -> Float64[np.ndarray, "*n"]:
     """(1 + (log n)^κ)/n^κ, for tasks with p(θ) ≤ (1 − 2θ/π)^κ (T5 corollary 5.2).
+
+    Args:
+        kappa: The degree κ, at least 0.
+        n: Points of a transfer set, one number or many, each at least 1.
 
     >>> polynomial_bound(1, 1).item()
     1.0

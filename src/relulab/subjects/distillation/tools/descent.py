@@ -38,10 +38,19 @@ def distillation_descent(
 ) -> Trajectory[Tensor]:
     """Trains a student by gradient descent, W_l ← W_l − η ∂ℓ/∂W_l.
 
-    ``start`` is a list of factor matrices, or a vector for one layer, which begins at zero unless told. The ``step`` η
-    is ``largest_step`` unless told. It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after ``steps``. Times of
-    the path are η times the number of steps, those of the flow that descent follows. A step under which the loss
-    explodes or does not come down is refused. Looks are as in ``distillation_flow``, with the matrices of deep ones.
+    It stops where ‖∇ℓ₁(w)‖ ≤ ``tolerance`` · ‖∇ℓ₁(0)‖, or after ``steps``. Times of the path are η times the number of
+    steps, those of the flow that descent follows. A step under which the loss explodes or does not come down is
+    refused. Looks are as in ``distillation_flow``, with the matrices of deep ones.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        w_star: The teacher w*, (d,), not zero.
+        start: Factor matrices W_1, …, W_L, or a vector w(0), (d,), for one layer. None is a student of one layer that
+            begins at zero.
+        step: The step η, above 0. None takes ``largest_step``, one over the curvature of the loss.
+        steps: The most steps that are taken.
+        tolerance: The length of the gradient, as a share of that at w = 0, at which descent stops.
+        looks: About how many states are kept, at least 2.
 
     >>> path = distillation_descent([[2.0, 0.0], [1.0, 1.0]], [1.0, -1.0])
     >>> path.end.round(decimals=5).tolist(), path.reached

@@ -15,9 +15,13 @@ from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 class EstimatedAngles:
     """An angle law known by N angles: ``share`` is theirs, ``p`` lies above the true p everywhere with ``confidence``.
 
-    By Dvoretzky, Kiefer and Wolfowitz, with Massart's constant, P[p ≤ share + e for all θ] ≥ 1 − exp(−2Ne²) for
-    e ≥ √(log 2/(2N)), so e = √(log(1/(1 − confidence))/(2N)) will do. Since the band holds for all θ at once, a bound
-    may choose its β by looking at the sample. Without ``confidence`` the band is the share itself.
+    By Dvoretzky, Kiefer and Wolfowitz, with Massart's constant, P[p ≤ share + e for all θ] ≥ 1 − exp(−2Ne²) for e ≥
+    √(log 2/(2N)), so e = √(log(1/(1 − confidence))/(2N)) will do. Since the band holds for all θ at once, a bound may
+    choose its β by looking at the sample.
+
+    Args:
+        angles: Angles between inputs and the teacher, in radians from 0 to π/2.
+        confidence: Confidence of the band, from 0.5 to below 1. With None the band is the share itself.
 
     >>> law = EstimatedAngles(np.linspace(0.1, 1.5, 200), confidence=0.95)
     >>> float(law.share(0.8)), round(float(law.p(0.8)), 4)

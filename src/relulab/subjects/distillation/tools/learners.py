@@ -22,6 +22,10 @@ def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
     To it the direction of gradient descent on the logistic loss tends. The shortest w with y_i wᵀx_i ≥ 1, where
     y_i = ±1 is the teacher's answer; it lies in the span of the points, so it is sought in coordinates of that span.
 
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), not zero.
+
     >>> hard_target([[2.0, 0.0], [0.0, -4.0]], [1.0, 1.0]).tolist()
     [0.5, 0.25]
     """
@@ -40,6 +44,12 @@ def unbiased(
 
     One q serves all δ. All fit the soft labels exactly; with larger δ less of gradient descent's preference for the
     span is left. Where the points span R^d there is one minimiser only, and w_δ = w*.
+
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), not zero.
+        delta: One δ or several.
+        rng: Where q is drawn from: a generator, or a seed.
 
     >>> w = unbiased([[1.0, 0.0, 0.0]], [2.0, 1.0, 1.0], [0.0, 3.0], np.random.default_rng(0))
     >>> w[:, 0].tolist(), round(w[1, 1:].norm().item(), 12)

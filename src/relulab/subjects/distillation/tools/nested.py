@@ -49,8 +49,12 @@ class Nested(NamedTuple):
 def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     """The students of the first k points of X, for every k from 1 to n, at about the cost of the last one.
 
-    A QR factorisation takes out of each point what its predecessors have. A point of which less than 1e-10 is left
-    lies in their span and adds nothing. ``X`` may have leading axes for many sets.
+    A QR factorisation takes out of each point what its predecessors have. A point of which less than 1e-10 is left lies
+    in their span and adds nothing.
+
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), not zero.
 
     >>> nested_students([[2.0, 0.0], [4.0, 0.0], [1.0, 1.0]], [1.0, 1.0]).students().tolist()
     [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]

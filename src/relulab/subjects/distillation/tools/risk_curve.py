@@ -36,7 +36,19 @@ class Curve(NamedTuple):
 def angular_risks(
     task: Angular, n: Sequence[int], sets: int, rng: np.random.Generator
 ) -> Float64[np.ndarray, "sets k"]:
-    """The exact risk, over all inputs, of the students of n points, for many transfer sets of an angular task."""
+    """The exact risk, over all inputs, of the students of n points, for many transfer sets of an angular task.
+
+    Args:
+        task: The task: dimensions, law of angles, and the teacher e₁.
+        n: Numbers of points, each at least 1; one column of the answer for each.
+        sets: Number of transfer sets, at least 2; one row for each.
+        rng: Where the points are drawn from.
+
+    >>> from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles
+    >>> risks = angular_risks(Angular(3, PolynomialAngles()), [1, 3], 4, np.random.default_rng(0))
+    >>> risks.shape, risks[:, 1].tolist()
+    ((4, 2), [0.0, 0.0, 0.0, 0.0])
+    """
     most = max(n)
     angles = []
     for block in _blocks(sets, most * task.d):
@@ -68,7 +80,19 @@ def sample_risks(
     (Hoeffding), with s² as it would be in sets that do not overlap. At n = H all sets are the same one, and nothing
     is known: the interval is [0, 1].
 
-    A ``learner`` other than distillation gives weights of its own (see learners.py).
+    Args:
+        X: The sample, (N, d), an input a row.
+        w_star: The teacher w*, (d,), not zero.
+        n: Points of a transfer set, one number or several, each at most N − 2.
+        sets: Number of random transfer sets, at least 2.
+        rng: Where the sets are drawn from: a generator, or a seed.
+        learner: A learner other than distillation, which gives weights of its own (see learners.py). None is
+            distillation.
+        confidence: Confidence of the interval, between 0 and 1.
+
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> sample_risks(X, [1.0, 1.0], [1, 2], sets=10, rng=0).risk.round(6).tolist()[1]
+    0.0
     """
     rng = np.random.default_rng(rng)
     X, w_star = transfer(X, w_star)

@@ -24,6 +24,10 @@ class Transfer(NamedTuple):
 def transfer(X: Numbers, w_star: Numbers) -> Transfer:
     """Points and a teacher that fit together: finite, at least one point, a teacher that is not zero; in float64.
 
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), or a matrix of one row or column.
+
     >>> transfer([[1.0, 2.0]], [1.0, 0.0]).X.shape
     torch.Size([1, 2])
     """
@@ -64,7 +68,15 @@ def directions(X: Float64[Tensor, "*sets n d"]) -> Float64[Tensor, "*sets n d"]:
 
 
 def soft_labels(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, " d"]) -> Float64[Tensor, "*sets n"]:
-    """y_i = σ(wᵀx_i), what the teacher tells the student."""
+    """y_i = σ(wᵀx_i), what the teacher tells the student.
+
+    Args:
+        X: Points, (n, d), a point a row, or (…, n, d) for many sets, in float64.
+        w: The teacher, (d,), in float64.
+
+    >>> soft_labels(torch.zeros(2, 3).double(), torch.ones(3).double()).tolist()
+    [0.5, 0.5]
+    """
     return torch.sigmoid(X @ w)
 
 
@@ -75,6 +87,10 @@ def from_labels(X: Numbers, y: Numbers) -> Transfer:
     The logits log(y_i/(1 − y_i)) are w*ᵀx_i. Of w* they tell its projection on the span of the points, the shortest
     w with these logits, which is all that a student can learn. Labels that no linear teacher gives are refused; they
     may be as far off as single precision, or a number of decimal digits that is the same for all, makes them.
+
+    Args:
+        X: Points, (n, d), a point a row.
+        y: Their soft labels, (n,), between 0 and 1.
 
     >>> from_labels([[1.0, 0.0], [0.0, 2.0]], [0.5, torch.sigmoid(torch.tensor(1.0)).item()]).w_star.tolist()[1] > 0.49
     True

@@ -13,8 +13,13 @@ def alignment(star: Nodes, nodes: Nodes, *, either_side: bool = False) -> Float[
     """The smallest ε for which nodes j and k are ε-aligned: ε_jk = max(sin θ̃_jk, |b_j − b_k|), as regular nodes.
 
     Nodes of opposite sides of one hyperplane have sin θ̃ = 0 too, but another function: from a right angle on, sin θ̃
-    counts as 1; with ``either_side`` they count as one, |b_j + b_k| being the gap of their biases. Rescaling a
-    node by a positive factor changes nothing. A node without weights is aligned with none.
+    counts as 1. Rescaling a node by a positive factor changes nothing. A node without weights is aligned with none.
+
+    Args:
+        star: The nodes j, such as a teacher's, with weights (…, m, d) and biases (…, m).
+        nodes: The nodes k, such as a student's, with weights (…, n, d) and biases (…, n).
+        either_side: Whether nodes of opposite sides of one hyperplane count as one, |b_j + b_k| being the gap of their
+            biases.
 
     >>> nodes = Nodes(torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), torch.tensor([0.25, 0.0, 0.0]))
     >>> alignment(Nodes(torch.tensor([[2.0, 0.0]]), torch.zeros(1)), nodes).tolist()

@@ -30,6 +30,10 @@ def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n
     ρ_{jj'} = f̃*_jᵀ f̃_{j'}, with f̃ the activations over the samples, mean removed, norm one (SS eq. 9). A node whose
     activation is constant has correlation 0 with all. Unchanged by positive rescaling of any unit.
 
+    Args:
+        f_star: Activations of the teacher's nodes, (…, N, m), at N ≥ 2 samples.
+        f: Activations of the student's nodes, (…, N, n), at the same samples and of the same floating type.
+
     >>> f = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]])
     >>> correlation(f, 3 * f).diagonal().round(decimals=6).tolist()
     [1.0, 1.0]
@@ -48,6 +52,15 @@ def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor | np.nd
 
     Takes relulab's networks and any module with ReLU modules in it; both need the same number of hidden layers. With
     an ``MLP`` on either side there is a lane axis; a single network is compared with every lane of the other.
+
+    Args:
+        teacher: An ``MLP``, or any module with ReLU modules in it.
+        student: Another, with as many hidden layers.
+        x: Points, (N, d), or whatever both networks take.
+
+    >>> net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))
+    >>> {name: tuple(rho.shape) for name, rho in layer_correlations(net, net, torch.eye(3)).items()}
+    {'1': (5, 5)}
     """
     f_star, f = hidden(teacher, x), hidden(student, x)
     if len(f_star) != len(f):
@@ -68,6 +81,9 @@ def best_match(
 ) -> tuple[Float[Tensor, "*lane m"], Int[Tensor, "*lane m"]]:
     """Correlation and index of the student that follows each teacher node best.
 
+    Args:
+        rho: Correlations of m teacher and n student nodes, (…, m, n), as ``correlation`` gives them.
+
     >>> [t.tolist() for t in best_match(torch.tensor([[0.5, 0.25], [0.0, 1.0]]))]
     [[0.5, 1.0], [0, 1]]
     """
@@ -78,6 +94,9 @@ def best_match(
 def rho_mean(rho: Float[Tensor, "*lane m n"]) -> Float[Tensor, "*lane"]:
     """Mean over teacher nodes of the best correlation, ρ_mean = mean_j max_{j'} ρ_{jj'}.
 
+    Args:
+        rho: Correlations of m teacher and n student nodes, (…, m, n), as ``correlation`` gives them.
+
     >>> float(rho_mean(torch.tensor([[0.5, 0.25], [0.0, 1.0]])))
     0.75
     """
@@ -87,6 +106,10 @@ def rho_mean(rho: Float[Tensor, "*lane m n"]) -> Float[Tensor, "*lane"]:
 @instrument(source="SS section 7.1", ids=("SS.F7",))
 def recovered(rho: Float[Tensor, "*lane m n"], threshold: float = 0.95) -> Bool[Tensor, "*lane m"]:
     """Which teacher nodes have a student with a correlation above the threshold.
+
+    Args:
+        rho: Correlations of m teacher and n student nodes, (…, m, n), as ``correlation`` gives them.
+        threshold: Correlation above which a node counts as recovered.
 
     >>> recovered(torch.tensor([[0.5, 0.25], [0.0, 1.0]])).tolist()
     [False, True]

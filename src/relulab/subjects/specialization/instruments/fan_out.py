@@ -13,8 +13,12 @@ from relulab.nets.mlp import MLP
 def fan_out(net: nn.Module, x: Tensor | None = None) -> dict[str, Tensor]:
     """Norms ‖v_k‖ of the weights that lead out of every hidden unit, by layer: (lane, n) for an MLP.
 
-    In a two-layer network v_k is the k-th row of the top weights. For a user's module pass a few inputs ``x``: hooks
-    then find the Linear layers that take each ReLU's output, and a ReLU that feeds none of them is left out.
+    In a two-layer network v_k is the k-th row of the top weights. Of a user's module hooks find the Linear layers that
+    take each ReLU's output, and a ReLU that feeds none of them is left out.
+
+    Args:
+        net: An ``MLP``, or any module in which Linear layers read ReLU modules.
+        x: A few inputs, to see which layer feeds which. A user's module needs them; an ``MLP`` does not.
 
     >>> net = MLP((2, 2, 2))
     >>> net.W[1].data[0] = torch.tensor([[3.0, 4.0], [0.0, 1.0]])

@@ -19,6 +19,10 @@ from relulab.subjects.specialization.instruments.fan_out import fan_out
 def recovered_at(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.95) -> Int[Tensor, "*lane m"]:
     """The first of t looks at which a teacher node has a student above the threshold; −1 if it never has.
 
+    Args:
+        rho: Correlations of m teacher and n student nodes at t looks, (…, t, m, n).
+        threshold: Correlation above which a node counts as recovered.
+
     >>> recovered_at(torch.tensor([[[0.1, 0.2]], [[0.97, 0.3]], [[0.5, 0.99]]])).tolist()
     [1]
     """
@@ -30,6 +34,10 @@ def recovered_at(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.95) -> 
 def focus(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tensor, "*lane t n"]:
     """The teacher node that a student follows best at each look; −1 where no correlation is above the threshold.
 
+    Args:
+        rho: Correlations of m teacher and n student nodes at t looks, (…, t, m, n).
+        threshold: Correlation above which a student counts as following a node.
+
     >>> focus(torch.tensor([[[0.9, 0.2], [0.1, 0.4]]])).tolist()
     [[0, -1]]
     """
@@ -40,6 +48,10 @@ def focus(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tens
 @instrument(source="S0 section 5.3", ids=("S0.F6",))
 def focus_shifts(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tensor, "*lane n"]:
     """How often a student left one teacher node for another; looks at which it follows none are passed over.
+
+    Args:
+        rho: Correlations of m teacher and n student nodes at t looks, (…, t, m, n).
+        threshold: Correlation above which a student counts as following a node.
 
     >>> focus_shifts(torch.tensor([[[0.9], [0.0]], [[0.3], [0.2]], [[0.1], [0.8]]])).tolist()
     [1]
@@ -82,6 +94,20 @@ def history(teacher: nn.Module, checkpoints: Sequence[nn.Module], x: Float[Tenso
     """What checkpoints of a student, in the order of training, have of each hidden layer of a teacher.
 
     Strength is the fan-out ‖v*_j‖: of the weights that read a unit, where those are of a Linear layer.
+
+    Args:
+        teacher: An ``MLP``, or any module with ReLU modules in it.
+        checkpoints: Networks of one student, in the order of training; at least one.
+        x: Points, (N, d).
+
+    Returns:
+        One ``History`` per hidden layer.
+
+    >>> from relulab.nets.initial import torch_default
+    >>> before, after = (torch_default((3, 4, 2), seeds=[seed]) for seed in (0, 1))
+    >>> (found,) = history(after, [before, after], torch.cat([torch.eye(3), -torch.eye(3)]))
+    >>> found.layer, tuple(found.rho.shape)
+    ('1', (2, 4, 4))
     """
     if not checkpoints:
         raise UserError("no checkpoints: at least one network of the student was expected")

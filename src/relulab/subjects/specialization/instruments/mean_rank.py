@@ -15,6 +15,10 @@ def mean_rank(rho: Float[Tensor, "*lane m n"], rho_final: Float[Tensor, "*lane_ 
     r̄ = mean_j #{j' : ρ_{jj'} > ρ_{j,w(j)}} / (n − 1), with w(j) = argmax_{j'} ρ^final_{jj'} the best student after
     training, the first of equals (LM section 5). A single student is always first.
 
+    Args:
+        rho: Correlations at some time, (…, m, n), of m teacher and n student nodes.
+        rho_final: Those after training, of the same shape.
+
     >>> float(mean_rank(torch.tensor([[0.1, 0.3, 0.2]]), torch.tensor([[0.0, 0.2, 0.9]])))
     0.5
     """

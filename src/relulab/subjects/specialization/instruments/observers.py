@@ -16,6 +16,12 @@ def observers(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float
     Exact. It asks whether max {w_kᵀx + b_k : w_jᵀx + b_j = 0, low ≤ x ≤ high} > 0, a linear program with one equation
     (``sight``). A node whose boundary misses the box is observed by none.
 
+    Args:
+        nodes: The nodes j that are observed, with weights (m, d) and biases (m,).
+        others: The nodes k that observe, with weights (n, d) and biases (n,).
+        low: The least x of the box, (d,).
+        high: The greatest x of the box, (d,).
+
     >>> axes, corner = Nodes(torch.eye(2), torch.zeros(2)), Nodes(torch.ones(1, 2), torch.tensor([-0.5]))
     >>> observers(axes, corner, -torch.ones(2), torch.ones(2)).tolist()
     [[True], [True]]
@@ -63,6 +69,11 @@ def sight(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float[Ten
 def band_counts(nodes: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Int[Tensor, " m"]:
     """N_D[I_j(ε)], the number of points in the band |w̃_jᵀx + b_j| ≤ ε of every node, taken as a regular one.
 
+    Args:
+        nodes: Nodes whose boundaries are meant, with weights (m, d) and biases (m,).
+        x: Points, (N, d).
+        epsilon: ε, half the width of the band.
+
     >>> band_counts(Nodes(torch.tensor([[2.0]]), torch.zeros(1)), torch.tensor([[0.0], [0.5], [1.0]]), 0.5).tolist()
     [2]
     """
@@ -71,7 +82,18 @@ def band_counts(nodes: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Int[Te
 
 @instrument(source="SS theorem 3, condition 1", ids=("SS.D", "SS.T3"))
 def kappa(nodes: Nodes, others: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Float[Tensor, "m n"]:
-    """κ_jk = N_D[I_j(ε) ∩ E_k] / N_D[I_j(ε)], the share of j's band in which k is active; 0 where the band is empty."""
+    """κ_jk = N_D[I_j(ε) ∩ E_k] / N_D[I_j(ε)], the share of j's band in which k is active; 0 where the band is empty.
+
+    Args:
+        nodes: The nodes j whose bands are meant, with weights (m, d) and biases (m,).
+        others: The nodes k that are active or not, with weights (n, d) and biases (n,).
+        x: Points, (N, d).
+        epsilon: ε, half the width of the band.
+
+    >>> first, second = (Nodes(axis[None], torch.zeros(1)) for axis in torch.eye(2))
+    >>> kappa(first, second, torch.tensor([[0.0, 1.0], [0.1, -1.0], [2.0, 1.0]]), 0.5).tolist()
+    [[0.5]]
+    """
     band, active = in_band(nodes, x, epsilon).to(x.dtype), (x @ others.w.T + others.b > 0).to(x.dtype)
     return (band.T @ active) / band.sum(0).clamp(min=1)[:, None]
 

@@ -37,6 +37,12 @@ def eta(x: Float[Tensor, "N d"], scale: float, *, directions: int = 200, seed: i
     From below: the densest bands across some directions. From above: a net of directions, each band widened by what
     lies between them, where such a net is affordable (d up to 2, or 3 at a coarse scale); else (N − d − 1)/(N scale).
 
+    Args:
+        x: Points, (N, d), at least d + 1.
+        scale: Half the width of the thinnest band that counts, above 0.
+        directions: Random directions, and as many across d of the points, that are tried for the estimate from below.
+        seed: Seed of these directions.
+
     >>> eta(torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None], scale=0.1)
     Estimate(low=0.9900497512437811, high=0.9900497512437811)
     """
@@ -59,6 +65,11 @@ def mu(x: Float[Tensor, "N d"], *, directions: int = 200, seed: int = 0) -> Esti
 
     From below: the worst t on some directions. From above: the largest eigenvalue of the mean of xxᵀ, by Chebyshev.
 
+    Args:
+        x: Points, (N, d), at least d + 1.
+        directions: Random directions, and as many across d of the points, that are tried for the estimate from below.
+        seed: Seed of these directions.
+
     >>> mu(torch.tensor([[1.0], [-2.0], [2.0], [1.0]]))
     Estimate(low=2.0, high=2.5)
     """
@@ -75,6 +86,12 @@ def tau(nodes: Nodes, x: Float[Tensor, "N d"], scale: float, widest: float) -> F
     """The largest τ_j for which the band of node j holds at least τεN points at every scale ≤ ε ≤ widest. Exact.
 
     Between two jumps of the count the ratio falls, so it is least just before one, or at ``widest``.
+
+    Args:
+        nodes: Nodes whose boundaries are meant, with weights (m, d) and biases (m,).
+        x: Points, (N, d).
+        scale: Half the width of the thinnest band, above 0.
+        widest: Half the width of the widest band, at least ``scale``.
 
     >>> x = torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None]
     >>> round(float(tau(Nodes(torch.ones(1, 1).double(), torch.zeros(1).double()), x, 0.1, 0.5)[0]), 2)

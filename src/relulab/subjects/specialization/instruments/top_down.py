@@ -60,6 +60,10 @@ def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"
     For relulab's networks by the recursion of SS eq. 3; for a user's module by automatic differentiation at what each
     of its ReLUs puts out (N, C, n), where n counts all entries of the activation.
 
+    Args:
+        net: An ``MLP``, or any module with ReLU modules in it and outputs (N, C).
+        x: Points, (N, d), or for an ``MLP`` also (lane, N, d).
+
     >>> top_down(MLP((3, 4, 2)), torch.zeros(5, 3))["1"].shape
     torch.Size([1, 5, 2, 4])
     """
@@ -86,6 +90,10 @@ def modulation(
     V: Float[Tensor, "*lane N C n"], V_star: Float[Tensor, "*lane N C m"]
 ) -> tuple[Float[Tensor, "*lane N n m"], Float[Tensor, "*lane N n n"]]:
     """A_l(x) = V_lᵀ V*_l and B_l(x) = V_lᵀ V_l: how teacher and student nodes are weighed in the gradient.
+
+    Args:
+        V: The student's V_l at N points, (…, N, C, n), as ``top_down`` gives it.
+        V_star: The teacher's V*_l at the same points, (…, N, C, m).
 
     >>> V = torch.tensor([[[1.0, 2.0]]])
     >>> [t.tolist() for t in modulation(V, torch.tensor([[[3.0]]]))]

@@ -33,7 +33,16 @@ def gradient_rule(
 ) -> Finding:
     """Checks the rule against automatic differentiation, in float64, in every layer at every point.
 
-    Takes MLPs and plain Linear-ReLU-…-Linear modules. ``gated=False`` leaves D_l out: a false variant.
+    Args:
+        teacher: An ``MLP`` or a plain Linear-ReLU-…-Linear module, of one lane or as many as the student.
+        student: Another, with the same inputs; the rule asks for the same depth and outputs too.
+        x: Points, (N, d) or (lane, N, d), at least one.
+        gated: A false variant of the statement, for the negative control, if False: the rule is claimed without the
+            gates D_l.
+
+    >>> teacher, student = (torch_default((3, n, 2), seeds=[0]) for n in (4, 5))
+    >>> gradient_rule(teacher, student, torch.eye(3)).verdict.name
+    'HOLDS'
     """
     teacher, student, x = _double(teacher), _double(student), points(x)
     if teacher.widths[0] != student.widths[0] or x.shape[-1] != student.widths[0]:

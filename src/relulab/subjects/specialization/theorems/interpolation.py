@@ -32,7 +32,16 @@ def interpolation(
 ) -> Finding:
     """Checks, layer by layer, what the sums over all batches of a size say of every single point.
 
-    ``as_printed`` takes ε in place of (2 − 1/|B|) ε: a false variant.
+    Args:
+        teacher: An ``MLP`` or a plain Linear-ReLU-…-Linear module; of several lanes, the first counts.
+        student: Another, with the same inputs and outputs; depths may differ.
+        x: Points, (N, d), more than a batch.
+        batch: Points per batch, |B|.
+        as_printed: A false variant of the statement, for the negative control: ε in place of (2 − 1/|B|) ε.
+
+    >>> teacher, student = (torch_default((3, n, 2), seeds=[0]) for n in (4, 5))
+    >>> interpolation(teacher, student, torch.eye(3), batch=2).verdict.name
+    'HOLDS'
     """
     teacher, student = (_one(net) for net in (teacher, student))
     x = points(x).detach().double()

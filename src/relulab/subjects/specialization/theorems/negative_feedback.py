@@ -47,9 +47,20 @@ def negative_feedback(
 ) -> Finding:
     """Follows students from W(0) = W and compares h_k − h_1 with what eq. 68 makes of its start.
 
-    That h_k > 0 is asked for at the start: r keeps its direction and every w̄_k turns towards it, so it stays.
-    ``aligned`` adds the text's further step, that all angles with w* vanish. What they may lose after ``time`` is at
-    most ∫‖r‖dt ≤ ‖r‖/(‖w*‖ − ‖r‖), since S ≥ ‖w* − r‖: it is allowed for.
+    That h_k > 0 is asked for at the start: r keeps its direction and every w̄_k turns towards it, so it stays. What
+    angles with w* may lose after ``time`` is at most ∫‖r‖dt ≤ ‖r‖/(‖w*‖ − ‖r‖), since S ≥ ‖w* − r‖: it is allowed for.
+
+    Args:
+        W: Weights of the students at the start, (n, d), at least two rows, none of them zero.
+        w_star: The teacher w*, (d,), not zero.
+        a: The factors a_k, (n,); the statement asks for a_k > 0.
+        time: The time up to which the flow is followed, above 0.
+        aligned: A false variant of the statement, for the negative control: the text's further step, that all angles
+            with w* vanish.
+
+    >>> W = np.array([[0.1, 0.02], [0.05, -0.01]])
+    >>> negative_feedback(W, np.array([1.0, 0.0]), np.array([1.0, 0.5]), 5.0).verdict.name
+    'HOLDS'
     """
     W, w_star, a = (as_array(x) for x in (W, w_star, a))
     if len(W) < 2 or W.shape != (len(a), len(w_star)) or not 0 < time < np.inf:

@@ -47,7 +47,17 @@ def noisy_recovery(
 ) -> Finding:
     """Checks the theorem for one teacher node, the strongest unless told, as its best observer sees it.
 
-    ``squared`` claims the bounds times that on sin θ̃, second order in ε/|α_kj|: a false variant.
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another with the same inputs and outputs.
+        box: The region R.
+        node: Number of the teacher node, from 0. None takes the strongest.
+        squared: A false variant of the statement, for the negative control: the bounds times that on sin θ̃, second
+            order in ε/|α_kj|.
+
+    >>> teacher, student, _ = shifted_students(1e-3, 1)
+    >>> noisy_recovery(teacher, student, Box.around(2)).verdict.name
+    'HOLDS'
     """
     found = creases(teacher, student, box)
     star = regular(lowest(found.teacher))

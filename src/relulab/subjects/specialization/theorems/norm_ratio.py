@@ -37,10 +37,20 @@ def norm_ratio(
 ) -> Finding:
     """Follows students from W(0) = W and compares the logarithms of their norms with the integral of w̄ᵀr.
 
-    ``r`` gives the residues of all students, n × d, at weights W. ``velocity`` is the flow itself where it is not made
-    from ``r``: then its form is a condition, measured all along the path. The integral is a quadrature along the
-    path, apart from the solver. The flow is solved twice, and the distance between the two, which is the error of the
-    looser one, is allowed for the tighter. ``projected=False`` has ‖r_k‖ for w̄_kᵀ r_k: a false variant.
+    The integral is a quadrature along the path, apart from the solver. The flow is solved twice, and the distance
+    between the two, which is the error of the looser one, is allowed for the tighter.
+
+    Args:
+        W: Weights of the students at the start, (n, d), at least two rows.
+        r: A function that gives the residues of all students, (n, d), at weights W.
+        time: The time up to which the flow is followed, above 0.
+        velocity: The flow itself where it is not made from ``r``; then its form is a condition, measured all along the
+            path. None takes ‖w_k‖ r_k.
+        projected: A false variant of the statement, for the negative control, if False: ‖r_k‖ in place of w̄_kᵀ r_k.
+
+    >>> W, w_star = np.array([[0.1, 0.02], [0.05, -0.01]]), np.array([1.0, 0.0])
+    >>> norm_ratio(W, lambda W: np.tile(w_star - W.sum(0), (2, 1)), 1.0).verdict.name
+    'HOLDS'
     """
     W = as_array(W)
     if len(W) < 2 or not 0 < time < np.inf or not np.isfinite(W).all():

@@ -36,7 +36,16 @@ def polynomial_samples(
 ) -> Finding:  # fmt: skip
     """Checks theorem 3 for one teacher node, the strongest unless told, with the observer and ε' that fit best.
 
-    ``loose`` takes |α_kj| ε for the bound of the gradient: a false variant.
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another with the same inputs and outputs.
+        x: Points, (N, d), at least d + 1.
+        epsilon: The alignment error ε that is allowed, above 0.
+        node: Number of the teacher node, from 0. None takes the strongest.
+        loose: A false variant of the statement, for the negative control: |α_kj| ε for the bound of the gradient.
+
+    >>> polynomial_samples(*shifted_students(1e-4, 10), 0.5).verdict.name  # ten points are too few
+    'NOT_APPLICABLE'
     """
     root = math.sqrt(points(x).shape[-1])
     return specialised(Pair.of(teacher, student, x), epsilon, node, Setting(2 * root, 2 * root, False), loose)

@@ -30,7 +30,15 @@ def prunable_students(
 ) -> Finding:
     """Checks the theorem on a box, exactly, or says why it does not speak of a finite set of points.
 
-    ``one_side`` takes the students of each side of a hyperplane by themselves: a false variant.
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another with the same inputs and outputs.
+        region: A box, or points, (N, d), of which the theorem does not speak.
+        one_side: A false variant of the statement, for the negative control: the students of one side of a hyperplane
+            by themselves.
+
+    >>> prunable_students(*exact_pair(), Box.around(3)).verdict.name
+    'HOLDS'
     """
     if not isinstance(region, Box):
         return Finding(finite(teacher, student, region), ())

@@ -36,8 +36,18 @@ def relu_independence(
 ) -> Finding:
     """Checks that no combination of the nodes (and, with ``linear``, of x and 1) vanishes on the box.
 
-    Without a box it is the whole space, sampled where all boundaries are. ``as_printed`` counts nodes on two sides of
-    one hyperplane as distinct: a false variant.
+    The box is sampled all over and about every boundary.
+
+    Args:
+        nodes: The nodes, with weights (K, d) and biases (K,).
+        box: The region R. None is the whole space, sampled where all boundaries are.
+        linear: Whether a linear function may be added, as in lemma 4; without it, on the whole space, it is lemma 3.
+        as_printed: A false variant of the statement, for the negative control: nodes on two sides of one hyperplane
+            count as distinct.
+        seed: Seed of the sample.
+
+    >>> relu_independence(Nodes(torch.eye(2), torch.tensor([0.0, 0.25])), Box.around(2)).verdict.name
+    'HOLDS'
     """
     nodes, d = Nodes(nodes.w.double(), nodes.b.double()), nodes.w.shape[1]
     box = Box.around(d, 4 * float(1 + regular(nodes).b.abs().max())) if box is None else box.fits(d)

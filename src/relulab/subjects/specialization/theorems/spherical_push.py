@@ -43,6 +43,16 @@ def spherical_push(
     E(uᵀx)⁴ = 3 E‖x‖⁴/(d(d + 2)) for unit vectors u, here along w, w*, their sum and difference, the first axis and the
     diagonal. Each is judged by its worst z-score, with a bound that grows with the number of scores. Such a test can
     show that a law is not spherical; that it is, no sample can prove.
+
+    Args:
+        w: Weights of the student node, (d,), d ≥ 2, not zero.
+        w_star: Weights w* of the teacher node, (d,), not zero.
+        x: The sample of inputs, (N, d), at least 2 points.
+        as_printed: A false variant of the statement, for the negative control: the closed form times ‖w‖.
+
+    >>> x = torch.randn(20_000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    >>> spherical_push(torch.tensor([2.0, 0.0]), torch.tensor([1.0, 1.0]), x).verdict.name
+    'HOLDS'
     """
     w, w_star, x = (t.detach().double() for t in (w, w_star, x))
     if not len(w) == len(w_star) == x.shape[1] or len(w) < 2:

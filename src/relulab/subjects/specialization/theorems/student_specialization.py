@@ -32,7 +32,15 @@ def student_specialization(
 ) -> Finding:
     """Checks the theorem on a box, exactly, or says why it does not speak of a finite set of points.
 
-    ``oriented`` asks for a student that looks to the teacher's side too: a false variant.
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another with the same inputs and outputs.
+        region: A box, or points, (N, d), of which the theorem does not speak.
+        oriented: A false variant of the statement, for the negative control: a student is asked to look to the
+            teacher's side too.
+
+    >>> student_specialization(*exact_pair(), Box.around(3)).verdict.name
+    'HOLDS'
     """
     if not isinstance(region, Box):
         return Finding(finite(teacher, student, region), ())

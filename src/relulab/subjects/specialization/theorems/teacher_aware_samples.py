@@ -24,7 +24,19 @@ def teacher_aware_samples(
     node: int | None = None,
     loose: bool = False,
 ) -> Finding:
-    """Checks theorem 4 for one teacher node, the strongest unless told; ``loose`` as in theorem 3: a false variant."""
+    """Checks theorem 4 for one teacher node, the strongest unless told, with the observer and ε' that fit best.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another with the same inputs and outputs.
+        x: Points, (N, d), at least d + 1.
+        epsilon: The alignment error ε that is allowed, above 0.
+        node: Number of the teacher node, from 0. None takes the strongest.
+        loose: A false variant of the statement, for the negative control: |α_kj| ε for the bound of the gradient.
+
+    >>> teacher_aware_samples(*shifted_students(1e-4, 10), 0.5).verdict.name  # ten points are too few
+    'NOT_APPLICABLE'
+    """
     return specialised(Pair.of(teacher, student, x), epsilon, node, SETTING, loose)
 
 

@@ -33,9 +33,13 @@ class Augmented(NamedTuple):
 
 
 def teacher_agnostic(x: Tensor | np.ndarray, step: float) -> Augmented:
-    """x with 2d neighbours of every point, at distance ``step`` along each axis: (2d + 1) N rows (SS definition 7a).
+    """x with 2d neighbors of every point, at distance ``step`` along each axis: (2d + 1) N rows (SS definition 7a).
 
-    After the given points come the neighbours of the first, x + step ẽ_1, …, x + step ẽ_d, x − step ẽ_1, …, and so on.
+    After the given points come the neighbors of the first, x + step ẽ_1, …, x + step ẽ_d, x − step ẽ_1, …, and so on.
+
+    Args:
+        x: Points, (N, d), in floating point.
+        step: Distance of the neighbors, above 0.
 
     >>> teacher_agnostic(torch.zeros(1, 2), 0.5).x.tolist()
     [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.5, 0.0], [0.0, -0.5]]
@@ -47,11 +51,16 @@ def teacher_agnostic(x: Tensor | np.ndarray, step: float) -> Augmented:
 
 
 def teacher_aware(x: Tensor | np.ndarray, nodes: Nodes, step: float, band: float | None = None) -> Augmented:
-    """x with two neighbours x ± step w̃*_j of every point in the band |w̃*_jᵀx + b_j| ≤ band of node j (definition 7b).
+    """x with two neighbors x ± step w̃*_j of every point in the band |w̃*_jᵀx + b_j| ≤ band of node j (definition 7b).
 
-    ``nodes``: the teacher's, for instance ``lowest(net)``; they are scaled to ‖w̃‖ = 1 first. ``band``: half of the
-    step unless given, so that each point has a neighbour on the other side of the boundary. So it is in the proof of
-    SS theorem 7; the definition's own band ε is wider. Neighbours come node by node, the one with + first.
+    Neighbors come node by node, the one with + first.
+
+    Args:
+        x: Points, (N, d), in floating point.
+        nodes: The teacher's, for instance ``lowest(net)``; they are scaled to ‖w̃‖ = 1 first.
+        step: Distance of the neighbors, above 0.
+        band: Half the width of the band. None takes half of the step, so that each point has a neighbor on the other
+            side of the boundary, as in the proof of SS theorem 7; the definition's own band ε is wider.
 
     >>> nodes = Nodes(torch.tensor([[2.0, 0.0]]), torch.tensor([-2.0]))
     >>> found = teacher_aware(torch.tensor([[1.1, 5.0], [3.0, 0.0]]), nodes, step=0.5)

@@ -58,7 +58,18 @@ class Creases:
 
 
 def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
-    """The creases of a pair of two-layer networks with the same inputs and outputs."""
+    """The creases of a pair of two-layer networks with the same inputs and outputs.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another with the same inputs and outputs.
+        box: The box from which they are seen.
+
+    >>> net = MLP((2, 3, 1), dtype=torch.float64)
+    >>> net.W[0].data[0] = torch.tensor([[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> creases(net, net, Box.around(2)).of.tolist()
+    [0, 0, 1]
+    """
     nets = two_layer(teacher), two_layer(student)
     if (nets[0].widths[0], nets[0].widths[-1]) != (nets[1].widths[0], nets[1].widths[-1]):
         raise UserError(

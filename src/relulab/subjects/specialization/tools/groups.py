@@ -48,6 +48,10 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     A node without weights is a constant and goes into c, the output's bias. The node of a group is the mean of its
     members, weighted by ‖v_k‖‖w_k‖; with ε = 0 the network is unchanged to rounding.
 
+    Args:
+        net: One two-layer ReLU network.
+        epsilon: The alignment error ε up to which a node joins a group, at least 0.
+
     >>> net = MLP((1, 3, 1), dtype=torch.float64)
     >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[1.0, 2.0, -1.0]]), torch.tensor([[4.0], [-2.0], [1.0]])
     >>> found = groups(net)

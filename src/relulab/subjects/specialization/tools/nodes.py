@@ -21,6 +21,10 @@ class Nodes(NamedTuple):
 def lowest(net: nn.Module, lane: int = 0) -> Nodes:
     """The nodes of the lowest layer of one network, in float64.
 
+    Args:
+        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers, at least two of them Linear.
+        lane: Which of the networks of an ``MLP``, from 0.
+
     >>> lowest(MLP((3, 5, 2))).w.shape
     torch.Size([5, 3])
     """
@@ -34,6 +38,9 @@ def regularised(net: nn.Module) -> MLP:
     """The same function with regular hidden nodes, ‖w̃‖ = 1: each norm moves into the weights above (SS definition 1).
 
     A node without weights stays as it is.
+
+    Args:
+        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers; it stays as it is.
 
     >>> net = MLP((2, 1, 1))
     >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[3.0], [4.0]]), torch.tensor([[2.0]])
@@ -52,6 +59,9 @@ def regularised(net: nn.Module) -> MLP:
 
 def regular(nodes: Nodes) -> Nodes:
     """Nodes scaled to ‖w̃‖ = 1 (SS definition 1); one without weights, which has no hyperplane, becomes 0.
+
+    Args:
+        nodes: Nodes with weights (…, n, d) and biases (…, n).
 
     >>> [t.tolist() for t in regular(Nodes(torch.tensor([[3.0, 4.0]]), torch.tensor([10.0])))]
     [[[0.6000000238418579, 0.800000011920929]], [2.0]]

@@ -30,6 +30,11 @@ class Observer:
     The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero and
     c any constant, ρ = f̃*ᵀ(f − c) / ‖f − mean f‖, so one pass over the points collects all that is needed; c is the
     mean of the first of them, which keeps the variance free of cancellation.
+
+    Args:
+        teacher: The teachers, one per lane.
+        points: Held-out points with the teachers' outputs, as ``Task.held_out`` gives them.
+        loss: The loss to report. None takes ``MSE``.
     """
 
     def __init__(self, teacher: MLP, points: Points, loss: Loss | None = None):

@@ -52,9 +52,21 @@ def prune(
     """Merges nodes that are ε-aligned, then keeps the groups that matter on the points x.
 
     Groups are ranked by ‖a_s‖ · rms of σ(u_sᵀx + b_s), and, with a teacher, the group nearest to each of its nodes, if
-    they are aligned up to 0.2, before all others. Kept are ``keep`` of them, or as few as lose no more than
-    ``tolerance`` of the output's variance before a refit. ``refit`` fits the top weights of what is left to the old
-    outputs by least squares.
+    they are aligned up to 0.2, before all others.
+
+    Args:
+        net: One two-layer ReLU network; it stays as it is.
+        x: Points, (N, d), at least 2, on which groups are judged.
+        epsilon: The alignment error ε up to which nodes merge, at least 0.
+        keep: How many groups to keep, at least 1. None keeps as few as lose no more than ``tolerance``.
+        tolerance: Share of the output's variance that may be lost before a refit, from 0 to below 1.
+        teacher: A network whose nodes' nearest groups are kept before all others. None ranks all groups alike.
+        refit: Whether the top weights of what is left are fitted to the old outputs by least squares.
+
+    >>> net = MLP((1, 3, 1), dtype=torch.float64)
+    >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[1.0, 2.0, -1.0]]), torch.tensor([[4.0], [-2.0], [1.0]])
+    >>> prune(net, torch.linspace(-1, 1, 9)[:, None]).net.widths
+    (1, 1, 1)
     """
     net, x = two_layer(net), points(x).double()
     if x.dim() != 2 or x.shape[1] != net.widths[0]:

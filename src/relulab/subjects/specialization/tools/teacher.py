@@ -33,11 +33,18 @@ def teacher(
     Filters have entries from {−1, −0.75, …, 1} and norm one; no two of a hidden layer are co-linear. The strength of
     node j falls as ‖v*_j‖ ~ 1/j^p, j = 1, 2, … (SS eq. 10), in every layer but the first of weights.
 
-    ``bias``: −0.1 on every node, the output too, is what the authors ran (47 % active for N(0, 1.5² I), d = 100);
-    "median" sets each hidden bias to minus the median of what enters on 10,000 draws of ``inputs``, so that exactly
-    half are active, and the output's to 0, as the text of SS appendix F asks.
-    ``fan_out``: "released" divides row j of the grid weights by j^p, so the law holds up to the rows' own norms;
-    "exact" gives the rows norm one first. In both, hidden filters are scaled to norm one afterwards.
+    Args:
+        widths: Units of each layer, the inputs first: (d, …, C).
+        seeds: One seed per lane.
+        polarity: The power p, one number for all lanes or one per lane; 0 makes all nodes about equally strong.
+        bias: −0.1 on every node, the output too, is what the authors ran (47 % active for N(0, 1.5² I), d = 100).
+            "median" sets each hidden bias to minus the median of what enters on 10,000 draws of ``inputs``, so that
+            exactly half are active, and the output's to 0, as the text of SS appendix F asks.
+        fan_out: "released" divides row j of the grid weights by j^p, so the law holds up to the rows' own norms;
+            "exact" gives the rows norm one first. In both, hidden filters are scaled to norm one afterwards.
+        inputs: The law of the inputs, which "median" needs; otherwise None.
+        root: Root of all random streams.
+        slope: Slope of the leaky ReLU below 0, from 0 (plain ReLU) to below 1.
 
     >>> t = teacher((10, 4, 3), seeds=[0, 0], polarity=[0, 1])
     >>> bool((t.W[0].data[0] == t.W[0].data[1]).all()), round(float(t.W[1].data[1, 3, 0] / t.W[1].data[0, 3, 0]), 6)
