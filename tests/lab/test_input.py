@@ -46,7 +46,7 @@ def test_text_becomes_values():
     ({"first": "many"}, "FIRST many: it should be a valid integer"),
     ({"first": "1", "second": "nan"}, "--second nan: it should be a finite number"),
     ({}, "FIRST is needed"),
-    ({"first": "1", "third": "3"}, "there is no option --third: did you mean 'first'?"),
+    ({"first": "1", "secnd": "3"}, "there is no option --secnd: did you mean 'second'?"),
     ({"first": "2"}, "both numbers are the same: give two"),
 ])  # fmt: skip
 def test_mistakes_are_one_sentence(options, sentence):
