@@ -133,3 +133,10 @@ def test_tests_mirror_the_tree():
 def test_colors_come_from_one_palette():
     places = [p for p in FILES if re.search(r"#[0-9a-f]{6}\b", p.read_text())]
     assert [str(p.relative_to(SRC)) for p in places] == ["lab/show/figure.py"]
+
+
+def test_what_has_changed_leads_to_its_tests():
+    from changed import tests_of
+
+    changed = ["src/relulab/train/step.py", "README.md", "tests/train/test_step.py", "src/relulab/core/__init__.py"]
+    assert tests_of(changed) == ["tests/train/test_step.py"]

@@ -65,8 +65,7 @@ def check(**given: Any) -> None:
     if options or words:
         with working(f"checking {theorem.id} …"):
             finding = theorem.check_files(options, assigned(words or [], "epsilon=0.05"))
-        paths = {name: value for name, value in options.items() if name not in ("label", "slope")}
-        document = {"theorem": theorem.id, **paths, **finding.to_dict()}
+        document = {"theorem": theorem.id, **options, **finding.to_dict()}
         print_json(document) if as_json else print_parts(finding_parts(document))
         raise typer.Exit(0 if document["verdict"] == "HOLDS" else 1)
     document = demonstrate(theorem, runs)
