@@ -18,8 +18,8 @@ from relulab.nets.mlp import MLP
 def load(path: Path | str, *, slope: float | None = None) -> nn.Module:
     """A network from a file, checked before it is believed: a fully connected one as an ``MLP``.
 
-    Files of weights (.safetensors, .npz, .pt, .pth) hold Linear-ReLU-…-Linear networks in the usual namings. They do
-    not say what stands between the layers: it is taken to be a ReLU, a leaky one with ``slope`` if given. Files that
+    Files of weights (.safetensors, .npz, .pt, .pth, .bin) hold Linear-ReLU-…-Linear networks in the usual namings. They
+    do not say what stands between the layers: it is taken to be a ReLU, a leaky one with ``slope`` if given. Files that
     ``save`` wrote note their slope. A program written by ``torch.export.save`` (.pt2) says all and comes back as a
     module, whatever the network is.
 

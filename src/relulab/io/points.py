@@ -1,4 +1,4 @@
-"""Points from a file of a user's: npy, npz or safetensors."""
+"""Points from a file of a user's."""
 
 from pathlib import Path
 

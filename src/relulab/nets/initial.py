@@ -15,7 +15,16 @@ from relulab.nets.residual import Residual
 Net = TypeVar("Net", MLP, Residual)
 
 
-def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.005, root: int = 0, **options) -> MLP:
+def small_normal(
+    widths: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    std: float = 0.005,
+    root: int = 0,
+    bias: bool = True,
+    slope: float = 0.0,
+    dtype: torch.dtype = torch.float32,
+) -> MLP:
     """All weights N(0, std²), biases zero: the start of the two-layer specialization studies.
 
     Args:
@@ -23,15 +32,27 @@ def small_normal(widths: Sequence[int], seeds: Sequence[int], *, std: float = 0.
         seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
         std: Standard deviation of the weights.
         root: Root of all random streams.
-        options: Further options of ``MLP``: ``bias``, ``slope`` and ``dtype``.
+        bias: Whether the layers have biases.
+        slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
+        dtype: The data type of the weights.
 
     >>> float(small_normal((2, 3, 1), seeds=[7]).b[0].data.abs().max())
     0.0
     """
-    return _drawn(widths, seeds, root, lambda rng, shape: (rng.normal(scale=std, size=shape), None), **options)
+    net = MLP(widths, lanes=len(seeds), bias=bias, slope=slope, dtype=dtype)
+    return _filled(net, seeds, root, lambda rng, shape: (rng.normal(scale=std, size=shape), None))
 
 
-def torch_default(widths: Sequence[int], seeds: Sequence[int], *, factor: float = 1.0, root: int = 0, **options) -> MLP:
+def torch_default(
+    widths: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    factor: float = 1.0,
+    root: int = 0,
+    bias: bool = True,
+    slope: float = 0.0,
+    dtype: torch.dtype = torch.float32,
+) -> MLP:
     """Weights and biases U[−1/√n, 1/√n] with n the fan-in: what ``nn.Linear`` does by itself; times a factor.
 
     Args:
@@ -39,16 +60,25 @@ def torch_default(widths: Sequence[int], seeds: Sequence[int], *, factor: float 
         seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
         factor: What the weights and biases are multiplied by.
         root: Root of all random streams.
-        options: Further options of ``MLP``: ``bias``, ``slope`` and ``dtype``.
+        bias: Whether the layers have biases.
+        slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
+        dtype: The data type of the weights.
 
     >>> float(torch_default((4, 100, 1), seeds=[0]).W[0].data.abs().max()) <= 0.5
     True
     """
-    return _drawn(widths, seeds, root, partial(_linear, factor), **options)
+    net = MLP(widths, lanes=len(seeds), bias=bias, slope=slope, dtype=dtype)
+    return _filled(net, seeds, root, partial(_linear, factor))
 
 
 def residual_default(
-    widths: Sequence[int], seeds: Sequence[int], *, depth: int, factor: float = 1.0, root: int = 0, **options
+    widths: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    depth: int,
+    factor: float = 1.0,
+    root: int = 0,
+    dtype: torch.dtype = torch.float32,
 ) -> Residual:
     """The start of ``torch_default`` for residual networks, which have no biases.
 
@@ -58,12 +88,13 @@ def residual_default(
         depth: Number of weight matrices, at least 2.
         factor: What the weights are multiplied by.
         root: Root of all random streams.
-        options: Further options of ``Residual``: ``dtype``.
+        dtype: The data type of the weights.
 
     >>> [tuple(W.shape) for W in residual_default((3, 5, 1), seeds=[0, 1], depth=3).W]
     [(2, 3, 5), (2, 5, 5), (2, 5, 1)]
     """
-    return _filled(Residual(widths, depth=depth, lanes=len(seeds), **options), seeds, root, partial(_linear, factor))
+    net = Residual(widths, depth=depth, lanes=len(seeds), dtype=dtype)
+    return _filled(net, seeds, root, partial(_linear, factor))
 
 
 def _linear(factor: float, rng: np.random.Generator, shape: tuple[int, int]):
@@ -95,10 +126,6 @@ def balanced(widths: Sequence[int], seeds: Sequence[int], *, size: float = 1e-8,
         net.W[0].data[i] = torch.from_numpy(size * v / np.linalg.norm(v, axis=1, keepdims=True)).T
         net.W[1].data[i, :, 0] = torch.from_numpy(size * rng.choice((-1.0, 1.0), widths[1]))
     return net
-
-
-def _drawn(widths: Sequence[int], seeds: Sequence[int], root: int, draw: Callable, **options) -> MLP:
-    return _filled(MLP(widths, lanes=len(seeds), **options), seeds, root, draw)
 
 
 def _filled(net: Net, seeds: Sequence[int], root: int, draw: Callable) -> Net:

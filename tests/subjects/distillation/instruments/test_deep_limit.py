@@ -55,3 +55,5 @@ def test_mistakes_are_told():
         deep_limit([[1.0, 0.0]], [1.0, 1.0], [0.0, 0.0], 2)
     with pytest.raises(UserError, match="a start of shape"):
         deep_limit([[1.0, 0.0]], [1.0, 1.0], [1.0], 2)
+    with pytest.raises(UserError, match="depth 3 with 2 factor matrices"):
+        deep_limit([[1.0, 0.0]], [1.0, 1.0], [np.ones((2, 2)), np.ones((1, 2))], 3)

@@ -43,11 +43,12 @@ def distillation_flow(
     By the product the induced flow D.22 is followed, which needs a balanced start and no matrices; by the factors, each
     of them.
 
-    It ends where Newton's step to the minimum is shorter than ``tolerance`` · ‖w‖, or at the time ``until``, or after
-    ``steps`` steps of the solver; ``says`` tells which. States are kept at times spaced logarithmically (for L ≥ 3 not
-    t is, but s with ds = ‖w‖^{1−2/L} dt, which sees the escape from a small start as well as the end): ``w``, its
-    ``loss``, ``q`` = ‖P_Q w‖², the square length of w outside the span of the points (T5 before D.29), and, by the
-    factors, ``W_1``, …, ``W_L``. The trajectory's ``distance`` is the length of Newton's step at the end.
+    It ends where Newton's step to the minimum is shorter than ``tolerance`` · max(‖w(0)‖, ‖w‖), at the time ``until``,
+    after ``steps`` steps of the solver, or where the student stays at w = 0 or the solver cannot go on; ``says`` tells
+    which. States are kept at times spaced logarithmically (for L ≥ 3 not t is, but s with ds = ‖w‖^{1−2/L} dt, which
+    sees the escape from a small start as well as the end): ``w``, its ``loss``, ``q`` = ‖P_Q w‖², the square length of
+    w outside the span of the points (T5 before D.29), and, by the factors, ``W_1``, …, ``W_L``. The trajectory's
+    ``distance`` is the length of Newton's step at the end.
 
     Args:
         X: Points, (n, d), a point a row.
@@ -57,7 +58,7 @@ def distillation_flow(
         depth: Number of layers L of a start that is a vector. None means 1, or as many as there are matrices.
         by: Whether the flow of the "product" or that of the "factors" is followed. The factors need matrices as a
             start.
-        tolerance: The length of Newton's step, as a share of ‖w‖, at which the minimum counts as reached.
+        tolerance: The length of Newton's step, as a share of max(‖w(0)‖, ‖w‖), at which the minimum counts as reached.
         until: The time at which the flow ends at the latest.
         steps: The most steps of the solver.
         looks: Number of states that are kept, at least 2.

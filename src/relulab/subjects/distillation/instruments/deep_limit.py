@@ -57,8 +57,10 @@ def deep_limit(X: Numbers, w_star: Numbers, start: Numbers | Sequence[Numbers], 
     ([1.0, 0.005657], True)
     """
     X, w_star = transfer(X, w_star)
-    matrices = isinstance(start, Sequence) and len(start) and np.ndim(start[0]) == 2
-    w_0 = product(factors(start)) if matrices else numbers(start, "the start")
+    matrices = factors(start) if isinstance(start, Sequence) and len(start) and np.ndim(start[0]) == 2 else None
+    if matrices and len(matrices) != depth:
+        raise UserError(f"depth {depth} with {len(matrices)} factor matrices: make them agree")
+    w_0 = product(matrices) if matrices else numbers(start, "the start")
     if w_0.shape not in ((X.shape[-1],), (*X.shape[:-2], X.shape[-1])):
         raise UserError(
             f"a start of shape {tuple(w_0.shape)} for points {tuple(X.shape)}: one vector a set was expected"

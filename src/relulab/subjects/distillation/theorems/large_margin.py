@@ -29,7 +29,7 @@ def large_margin(
     seed: int = 0,
     delta: float = 0.0,
 ) -> Finding:
-    """Checks the corollary for an angle β, in radians; by default the widest of the law, or of the sample.
+    """Checks the corollary for an angle β, in radians.
 
     That p(β) is 0 no sample can prove: only a law that is known.
 
@@ -37,7 +37,7 @@ def large_margin(
         X: The sample, (N, d), an input a row.
         w_star: The teacher w*, (d,), not zero.
         law: The law of the angle between an input and the teacher. None estimates it from the sample.
-        beta: β, in radians from 0 to π/2. None takes the widest angle of the law, or that of the sample.
+        beta: β, in radians from 0 to π/2. None takes the law's ``widest`` angle if it has one, else that of the sample.
         n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
         sets: Number of random transfer sets over which the risk is averaged, at least 2.
         confidence: Confidence of the band of an estimated law; a known law needs none.

@@ -38,7 +38,7 @@ def transfer_risk_bound(
         X: The sample, (N, d), an input a row.
         w_star: The teacher w*, (d,), not zero.
         law: The law of the angle between an input and the teacher. None estimates it from the sample.
-        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
+        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20, but at least 1.
         sets: Number of random transfer sets over which the risk is averaged, at least 2.
         confidence: Confidence of the band of an estimated law; a known law needs none.
         seed: Seed of the transfer sets.

@@ -52,7 +52,7 @@ def prune(
     """Merges nodes that are ε-aligned, then keeps the groups that matter on the points x.
 
     Groups are ranked by ‖a_s‖ · rms of σ(u_sᵀx + b_s), and, with a teacher, the group nearest to each of its nodes, if
-    they are aligned up to 0.2, before all others.
+    they are aligned up to 0.2 (or ε, if that is more), before all others.
 
     Args:
         net: One two-layer ReLU network; it stays as it is.
