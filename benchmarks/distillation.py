@@ -1,6 +1,6 @@
 """Linear students, side by side with what one would write instead. python benchmarks/distillation.py
 
-How far gradient flow ends from its exact limit, and the time of a whole risk curve by one factorisation beside a
+How far gradient flow ends from its exact limit, and the time of a whole risk curve by one factorization beside a
 pseudo-inverse for every n. One thread; time of the processor, the best of three turns for the curve.
 """
 

@@ -83,15 +83,15 @@ def loop(width: int, steps: int, repeats: int) -> float:
     task, students = lanes(width, 1)
     x_all, y_all = task.train().of_lane(0)
     model = students.module(0)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     def work():
         for _ in range(steps):
             rows = torch.randint(len(x_all), (BATCH,))
             loss = 0.5 * (model(x_all[rows]) - y_all[rows]).square().sum(1).mean()
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
 
     return steps / best(work, repeats)
 
@@ -146,11 +146,11 @@ def without_lanes(repeats: int) -> dict[str, float]:
         net, model = make(), make()
 
         def plain(model=model, X=X, Y=Y, loss=loss, theirs=theirs, options=options):
-            optimiser = theirs(model.parameters(), **options)
+            optimizer = theirs(model.parameters(), **options)
             for rows in torch.from_numpy(stream(0, Role.BATCHES, 0, 0).permutation(len(X))).split(BATCH):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss(model(X[rows]), Y[rows]).backward()
-                optimiser.step()
+                optimizer.step()
 
         def ours(net=net, X=X, Y=Y, loss=loss, optimizer=optimizer):
             fit(net, TensorTask(X, Y), epochs=1, batch=BATCH, loss=loss, optimizer=optimizer)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from relulab.lab.catalogue import instruments
+from relulab.lab.catalog import instruments
 from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.flow.gradient_flow import gradient_flow
-from relulab.lab.catalogue import instruments
+from relulab.lab.catalog import instruments
 from relulab.nets.initial import balanced, residual_default, torch_default
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
 from relulab.subjects.distillation.tools.descent import distillation_descent

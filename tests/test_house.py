@@ -93,7 +93,7 @@ def test_no_two_files_have_one_name():
 
 def test_the_report_reads_files_only():
     report = [p for p in FILES if within(p, "lab/show/report")]
-    assert len(report) > 4 and not offences(report, "torch", "relulab.lab.catalogue", "relulab.nets")
+    assert len(report) > 4 and not offences(report, "torch", "relulab.lab.catalog", "relulab.nets")
     code = "import sys, relulab.lab.show.report; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 

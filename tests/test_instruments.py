@@ -5,7 +5,7 @@ import torch
 from battery import LANES, SAMPLES, STUDENTS, call, cases, classes, drawn, missing, net, points
 
 import relulab
-from relulab.lab.catalogue import instruments
+from relulab.lab.catalog import instruments
 
 PERMUTED = sorted(name for name, case in cases().items() if case.permuted is not None)
 LANED = sorted(name for name, case in cases().items() if case.lanes)

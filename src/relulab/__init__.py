@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from relulab.data.inputs import Uniform as Uniform
     from relulab.data.task import Task as Task
     from relulab.data.tensor_task import TensorTask as TensorTask
-    from relulab.data.labelled import Labelled as Labelled
-    from relulab.data.labelled import labelled as labelled
-    from relulab.data.labelled_task import LabelledTask as LabelledTask
+    from relulab.data.labeled import Labeled as Labeled
+    from relulab.data.labeled import labeled as labeled
+    from relulab.data.labeled_task import LabeledTask as LabeledTask
     from relulab.data.mnist import mnist as mnist
     from relulab.io.points import read_points as read_points
     from relulab.io.tables import read_table as read_table
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from relulab.lab.theorem import Verdict as Verdict
     from relulab.lab.theorem import Check as Check
     from relulab.lab.theorem import Finding as Finding
-    from relulab.lab.catalogue import find_study as find_study
-    from relulab.lab.catalogue import find_theorem as find_theorem
+    from relulab.lab.catalog import find_study as find_study
+    from relulab.lab.catalog import find_theorem as find_theorem
     from relulab.lab.run.runner import run_study as run_study
     from relulab.lab.run.engines.local import Local as Local
     from relulab.lab.run.engines.dask import Dask as Dask

@@ -67,7 +67,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, report):
-    """Opens a page of the module's ``report`` by the beginning of its name, at a width and in a colour scheme."""
+    """Opens a page of the module's ``report`` by the beginning of its name, at a width and in a color scheme."""
 
     def visit(
         kind: str = "index", *, width: int = 1200, scheme: str = "light", anchor: str = "", still: bool = False,

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from relulab import MLP, UserError, find_theorem, save, torch_default
 from relulab.lab.input import Input
-from relulab.lab.inputs.labelled_table import LabelledTable, TableAndStart, TrainedOnTable
+from relulab.lab.inputs.labeled_table import LabeledTable, TableAndStart, TrainedOnTable
 from relulab.lab.inputs.one_network import OneNetwork
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.inputs.two_networks import TwoNetworks
@@ -69,13 +69,13 @@ def test_every_input_loads_what_it_names(files):
     teacher, student, _ = TeacherStudent(teacher=net, student=net, data=x, slope=0.1).load()
     assert all(isinstance(found, MLP) for found in (one, a, b, teacher, student)) and points.shape == (5, 3)
     assert teacher.slope == 0.1
-    (data,) = LabelledTable(data=table).load()
+    (data,) = LabeledTable(data=table).load()
     assert data.y.tolist() == [-1, 1, -1, 1]
     assert TableAndStart(data=table).load()[1] is None and isinstance(
         TableAndStart(data=table, start=net).load()[1], MLP
     )
     assert [type(part).__name__ for part in TrainedOnTable(data=table, network=net).load()] == [
-        "Labelled", "MLP", "NoneType",
+        "Labeled", "MLP", "NoneType",
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from relulab import UserError
-from relulab.lab.catalogue import find_measurement
+from relulab.lab.catalog import find_measurement
 from relulab.lab.cli.measured import write
 from relulab.lab.index import entries
 from relulab.lab.measurement import Outcome

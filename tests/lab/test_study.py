@@ -3,7 +3,7 @@
 import pytest
 
 from relulab import UserError, find_study, find_theorem
-from relulab.lab.catalogue import studies
+from relulab.lab.catalog import studies
 from relulab.lab.index import entries, entry
 from relulab.lab.run.settings import changes, parse
 from relulab.lab.study import Study

@@ -43,7 +43,7 @@ def test_a_lane_shares_memory():
     assert net.W[0].data[1].abs().max() == 0 and net.W[0].data[0].abs().max() > 0
 
 
-def test_start_of_a_seed_does_not_depend_on_its_neighbours():
+def test_start_of_a_seed_does_not_depend_on_its_neighbors():
     alone, among = torch_default((3, 4, 2), seeds=[7]), torch_default((3, 4, 2), seeds=[1, 7, 2])
     assert all(torch.equal(a[0], b[1]) for a, b in zip(alone.parameters(), among.parameters(), strict=True))
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from relulab import Gaussian, Probe, Task
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled_task import LabeledTask
 from relulab.data.tensor_task import TensorTask
 from relulab.nets.initial import residual_default, torch_default
 from relulab.nets.mlp import MLP
@@ -59,7 +59,7 @@ def teachers():
 
 
 def orthants():
-    return LabelledTask(
+    return LabeledTask(
         [OppositeOrthants(4).draw(stream(0, Role.TRAIN, s), 20) for s in SEEDS], seeds=SEEDS, dtype=torch.float64
     )
 

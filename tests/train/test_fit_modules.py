@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from relulab import MSE, CrossEntropy, Gaussian, Logistic, Probe, Task, UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.label_noise import LabelNoise
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled_task import LabeledTask
 from relulab.data.tensor_task import TensorTask
 from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP
@@ -219,7 +219,7 @@ def test_label_noise_flips_a_share_of_classes_to_other_classes():
 
 def test_label_noise_on_signs_teachers_classes_and_numbers():
     data = [OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 20)]
-    signs = LabelledTask(data, seeds=[0])
+    signs = LabeledTask(data, seeds=[0])
     assert (supplied(signs, Logistic(), LabelNoise(0.25)) * signs.train().Y).sum() == 10
     star = teacher((5, 4, 3), seeds=[0], polarity=0.5)
     task = Task(star, Gaussian(5), seeds=[0], n_train=2000, n_held_out=5, dtype=torch.float64)
@@ -300,7 +300,7 @@ def test_a_module_on_tasks_of_one_lane():
     data = [OppositeOrthants(5).draw(stream(0, Role.TRAIN, 0), 20)]
     for task, widths in (
         (Task(star, Gaussian(5), seeds=[2], n_train=60, n_held_out=5, dtype=torch.float64), (5, 7, 3)),
-        (LabelledTask(data, seeds=[2], dtype=torch.float64), (5, 7, 1)),
+        (LabeledTask(data, seeds=[2], dtype=torch.float64), (5, 7, 1)),
     ):
         lanes = torch_default(widths, [2], dtype=torch.float64)
         module = lanes.module()

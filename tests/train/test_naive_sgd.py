@@ -54,15 +54,15 @@ def train_naively(
     student: relulab.MLP, task: relulab.Task, lane: int, *, loss=half_squares, lr=LR, epochs=EPOCHS, batch=BATCH
 ) -> nn.Sequential:
     module = student.module(lane)
-    optimiser = torch.optim.SGD(module.parameters(), lr=lr)
+    optimizer = torch.optim.SGD(module.parameters(), lr=lr)
     stream = task.streams.index(task.seeds[lane])
     for epoch in range(epochs):
         points = task.train(epoch)
         x, y = points.X[stream], points.Y[lane]
         for index in task.batches(epoch, STEPS, batch)[stream]:
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss(module(x[index]), y[index]).backward()
-            optimiser.step()
+            optimizer.step()
     return module
 
 
@@ -84,7 +84,7 @@ def check_against_loop(student, task, *, naive_loss=half_squares, loss=None, lr=
     relulab.sgd(student, task, epochs=EPOCHS, steps=STEPS, batch=batch, lr=lr, loss=loss)
     for i in range(student.lanes):
         assert largest_difference(naive[i], student, i) < within
-        assert largest_difference(starts[i], student, i) > 1e-2, "nothing was learnt: the comparison says nothing"
+        assert largest_difference(starts[i], student, i) > 1e-2, "nothing was learned: the comparison says nothing"
 
 
 CASES = list(itertools.product([2, 4], [0.0, 0.1], [True, False], [False, True]))

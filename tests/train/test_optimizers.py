@@ -7,7 +7,7 @@ from torch.nn.functional import leaky_relu
 
 from relulab import MSE, CrossEntropy, Gaussian, Task, UserError, sgd
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled_task import LabeledTask
 from relulab.nets.initial import residual_default, torch_default
 from relulab.nets.mlp import MLP
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
@@ -165,10 +165,10 @@ def test_lanes_of_residual_networks_equal_each_alone(name):
     data = [OppositeOrthants(4).draw(stream(0, Role.TRAIN, s), 20) for s in seeds]
     options = {"epochs": 3, "batch": 5, "optimizer": OPTIMIZERS[name], "clip": 0.5}
     together = residual_default((4, 7, 1), seeds, depth=4, factor=0.5, dtype=torch.float64)
-    fit(together, LabelledTask(data, seeds=seeds, dtype=torch.float64), **options)
+    fit(together, LabeledTask(data, seeds=seeds, dtype=torch.float64), **options)
     for lane, seed in enumerate(seeds):
         alone = residual_default((4, 7, 1), [seed], depth=4, factor=0.5, dtype=torch.float64)
-        fit(alone, LabelledTask([data[lane]], seeds=[seed], dtype=torch.float64), **options)
+        fit(alone, LabeledTask([data[lane]], seeds=[seed], dtype=torch.float64), **options)
         for p, q in zip(alone.parameters(), together.parameters(), strict=True):
             torch.testing.assert_close(p[0], q[lane], rtol=1e-12, atol=1e-13)
 

@@ -22,7 +22,7 @@ Part = Literal["train", "held out"]
 
 
 class Digits(NamedTuple):
-    """Pictures with grey values 0 (background) to 255, and the digit on each."""
+    """Pictures with gray values 0 (background) to 255, and the digit on each."""
 
     images: UInt8[np.ndarray, "N 28 28"]
     labels: UInt8[np.ndarray, " N"]

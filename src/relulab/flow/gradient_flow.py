@@ -120,8 +120,6 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
     if X.dim() == 3 and len(X) not in (1, net.lanes):
         raise UserError(f"{len(X)} data sets for {net.lanes} lanes: one for all, or one a lane")
     if not (y.abs() == 1).all() or not X.isfinite().all():
-        raise UserError(
-            "labels must be +1 or −1 and points finite; relulab.labelled(X, y) makes such of any two labels"
-        )
+        raise UserError("labels must be +1 or −1 and points finite; relulab.labeled(X, y) makes such of any two labels")
     X, y = (t.to(net.W[0].device, torch.float64) for t in (X, y))
     return X.expand(net.lanes, *X.shape[-2:]), y.expand(net.lanes, y.shape[-1])

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from relulab.core.errors import UserError, nearest
-from relulab.data.labelled import Labelled, labelled
+from relulab.data.labeled import Labeled, labeled
 from relulab.io.guard import LIMIT, checked, said, size
 from relulab.io.points import NAMES
 from relulab.io.tensors import NUMBERS, read_arrays, read_tensors
@@ -17,8 +17,8 @@ ENDINGS = (".npz", ".npy", ".csv", ".tsv", ".parquet")
 TROUBLES = (ValueError, TypeError, OverflowError, RecursionError, MemoryError, OSError, EOFError, Warning)
 
 
-def read_table(path: Path | str, label: str | int | None = None) -> Labelled:
-    """The points and labels of a file, as ``labelled`` checks them; the format is told by the ending.
+def read_table(path: Path | str, label: str | int | None = None) -> Labeled:
+    """The points and labels of a file, as ``labeled`` checks them; the format is told by the ending.
 
     .npz: an array X (or x, data, inputs, points, features, images), a point a row, and one of labels called y, label,
     labels, target, targets or class, in any case. .csv, .tsv, .parquet: a point a row, the labels in a column of such a
@@ -43,7 +43,7 @@ def read_table(path: Path | str, label: str | int | None = None) -> Labelled:
         raise UserError(f"{path} {ends}: points of two classes are read from {', '.join(ENDINGS)}")
     X, y = _of_arrays(path, _arrays(path), label) if ending == ".npz" else _of_frame(path, _frame(path, ending), label)
     try:
-        return labelled(X, y if y is not None else np.empty(0))
+        return labeled(X, y if y is not None else np.empty(0))
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
 

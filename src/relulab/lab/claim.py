@@ -17,7 +17,8 @@ FEWEST = 5  # seeds below which no verdict is given: so few may agree by chance
 class Claim:
     """HOLDS or is REFUTED when the whole interval lies on one side of the criterion, else INCONCLUSIVE.
 
-    ``note`` says what a reader should know beside the number, above all why a claim did not come out.
+    ``says`` is the claim as a person would say it and ``statistic`` what was measured for it. ``note`` is what a reader
+    should know besides the number, above all why a claim did not come out.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Claim:
     criterion: str
     verdict: Verdict
     note: str = ""
+    statistic: str = ""
 
     def to_dict(self) -> dict:
         row = {f.name: finite(getattr(self, f.name)) for f in fields(self)}
@@ -42,6 +44,7 @@ def claim(
     bound: float,
     note: str = "",
     within: tuple[float, float] = (-math.inf, math.inf),
+    statistic: str = "",
 ) -> Claim:
     """A claim on the mean over seeds of ``values``, one a seed, with its 95 % Student interval.
 
@@ -50,12 +53,13 @@ def claim(
 
     Args:
         id: The claim's id, such as "SS.F7.strong-first".
-        says: The claim in a sentence.
+        says: The claim as a person would say it, in one sentence: "Strong teacher nodes are recovered first".
         values: One value per seed; NaN where there is none.
         relation: Whether the mean should be above (">") or below ("<") the bound.
         bound: The number that the whole interval is compared with.
         note: What a reader should know beside the number, above all why a claim did not come out.
         within: The least and the greatest value that are possible at all; the interval is cut there.
+        statistic: What the values are: "rank correlation of strength and match after 5 epochs".
 
     >>> claim("X.1", "a difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
     'HOLDS'
@@ -74,7 +78,7 @@ def claim(
     verdict = Verdict.HOLDS if beyond else Verdict.REFUTED if short else Verdict.INCONCLUSIVE
     if n < FEWEST:
         verdict = Verdict.INCONCLUSIVE
-    return Claim(id, says, mean, low, high, criterion, verdict, note)
+    return Claim(id, says, mean, low, high, criterion, verdict, note, statistic)
 
 
 def half_width(n: int) -> float:

@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable)
 
 @dataclass(frozen=True)
 class Instrument:
-    """What the catalogue says of an instrument: where its formula stands and which ledger items it serves."""
+    """What the catalog says of an instrument: where its formula stands and which ledger items it serves."""
 
     name: str
     title: str

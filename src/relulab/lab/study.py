@@ -38,7 +38,7 @@ class Unit:
 
 
 class Study(BaseModel):
-    """Subclasses add fields (the set-up, the paper's values as defaults) and the four methods; animations if they like.
+    """Subclasses add fields (the setup, the paper's values as defaults) and the four methods; animations if they like.
 
     ``presets`` change sizes only; "paper" is the defaults. ``version`` counts changes of what a unit computes: it is
     part of a run's name, so results of older code are not mistaken for new ones.
@@ -54,6 +54,8 @@ class Study(BaseModel):
     needs: ClassVar[str] = ""
     """data that do not come with relulab and how to get them, if a study needs any; ``ready`` looks for them"""
     presets: ClassVar[dict[str, dict[str, Any]]]
+    captions: ClassVar[dict[str, str]] = {}
+    """for each figure and animation, what to see in it and which printed figure it answers"""
     version: ClassVar[int] = 1
 
     root: NonNegativeInt = 0

@@ -26,9 +26,10 @@ class Verdict(Enum):
 class Check:
     """One condition or one part of a conclusion: ``measured`` stands in ``relation`` to ``bound``.
 
-    ``error`` is a rounding allowance or k standard errors. An equation holds within the error; an inequality holds or
-    fails when it does so by more than the error, and cannot be told in between. ``resolution`` is the largest error
-    at which an equation still says something.
+    ``says`` states what is required, as a sentence. ``detail`` says what was measured in words, where the numbers alone
+    would not: "113 of 4,950 pairs have a positive one". ``error`` is a rounding allowance or k standard errors. An
+    equation holds within the error; an inequality holds or fails when it does so by more than the error, and cannot be
+    told in between. ``resolution`` is the largest error at which an equation still says something.
     """
 
     says: str
@@ -37,6 +38,7 @@ class Check:
     bound: float
     error: float = 0.0
     resolution: float = math.inf
+    detail: str = ""
 
     @property
     def holds(self) -> bool | None:
@@ -107,7 +109,8 @@ class Demonstration:
 class Theorem:
     """A statement with its check and at least three demonstrations: holds, not applicable, negative control.
 
-    The negative control is a false variant of the statement, which must come out REFUTED.
+    The negative control is a false variant of the statement, which must come out REFUTED. ``symbols`` define the
+    letters of the statement, and ``in_print`` says what is wrong or missing in the published text.
     """
 
     id: str
@@ -117,6 +120,8 @@ class Theorem:
     check: Callable[..., Finding]
     demonstrations: tuple[Demonstration, ...]
     ids: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict, hash=False)
+    in_print: str = ""
     on: Mapping[type[Input], Callable[..., Finding]] = field(default_factory=dict, hash=False)
     """inputs that it can be checked on, each with its check of what was loaded; keyword-only arguments are settings"""
     variants: tuple[str, ...] = ()

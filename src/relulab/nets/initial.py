@@ -1,4 +1,4 @@
-"""Random starts, drawn seed by seed in float64 so that a lane does not depend on its neighbours."""
+"""Random starts, drawn seed by seed in float64 so that a lane does not depend on its neighbors."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -54,7 +54,7 @@ def fit(
 
     Args:
         net: the network.
-        task: a ``Task``, ``LabelledTask`` or ``TensorTask``, or a pair of tensors: inputs (N, …) and targets (N,) or
+        task: a ``Task``, ``LabeledTask`` or ``TensorTask``, or a pair of tensors: inputs (N, …) and targets (N,) or
             (N, C), integers for classes.
         epochs: how many; 0 only lets the probes look at the start.
         steps: batches an epoch; a pass over the points if not given.

@@ -38,7 +38,7 @@ def sgd(
 
     Args:
         student: The networks, such as an ``MLP``, with as many lanes as the task.
-        task: A ``Task``, ``LabelledTask`` or ``TensorTask``.
+        task: A ``Task``, ``LabeledTask`` or ``TensorTask``.
         epochs: Number of epochs; 0 only lets the probes look at the start.
         steps: Batches per epoch. Tasks with a fixed number of points must have at least that many batches.
         batch: Points per step.

@@ -10,7 +10,7 @@ from torch.nn.functional import one_hot
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.label_noise import LabelNoise
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled_task import LabeledTask
 from relulab.data.task import Points, TrainingTask
 from relulab.train.by_autograd import AnyLoss
 from relulab.train.feed import feed
@@ -22,7 +22,7 @@ Augment = Callable[[Tensor, torch.Generator], Tensor]
 
 def default_loss(task: TrainingTask) -> Loss:
     """Logistic for labels ±1, cross-entropy for classes, squares for numbers."""
-    if isinstance(task, LabelledTask):
+    if isinstance(task, LabeledTask):
         return Logistic()
     return CrossEntropy() if getattr(task, "classes", None) else MSE()
 
@@ -55,7 +55,7 @@ class Supply:
         classes = 0 if Y.is_floating_point() else getattr(self.task, "classes", None) or int(Y.max()) + 1
         labels = Y
         if self.noise.amount:
-            if isinstance(self.task, LabelledTask):
+            if isinstance(self.task, LabeledTask):
                 wrong = self.noise.on_classes((Y[..., 0] > 0).long(), 2, seeds, root, epoch)
                 labels = (2 * wrong - 1).to(Y.dtype)[..., None]
             elif not classes and isinstance(self.loss, CrossEntropy) and not self.loss.soft:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 
 from relulab import Verdict
-from relulab.lab.catalogue import studies, theorems
+from relulab.lab.catalog import studies, theorems
 from relulab.lab.show.animation import animated
 
 RELULAB = [sys.executable, "-c", "from relulab.lab.cli import main; main()"]

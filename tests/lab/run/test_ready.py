@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from relulab import Local, UserError, run_study
-from relulab.lab.catalogue import studies
+from relulab.lab.catalog import studies
 from relulab.lab.show.figure import panels
 from relulab.lab.study import Study, Unit
 
@@ -51,14 +51,14 @@ class Content(Wanting):
 
 @pytest.fixture
 def known(monkeypatch):
-    """The catalogue has these two studies."""
+    """The catalog has these two studies."""
     for name in list(studies()):
         monkeypatch.delitem(studies(), name)
     for study in (Wanting, Content):
         monkeypatch.setitem(studies(), study.name, study)
     by_id = {id: study for study in (Wanting, Content) for id in (study.name, *study.ids)}
     monkeypatch.setattr("relulab.lab.index.entry", lambda id, *kinds: by_id[id])
-    for module in ("lab.catalogue", "lab.run.runner"):
+    for module in ("lab.catalog", "lab.run.runner"):
         monkeypatch.setattr(f"relulab.{module}.find_study", by_id.__getitem__)
     monkeypatch.setattr(
         "relulab.lab.cli.check.demonstrate", lambda theorem, runs: {"theorem": theorem.id, "demonstrations": []}

@@ -263,7 +263,7 @@ def test_contrast_is_reckoned_right():
     assert contrast("#000000", "#ffffff") == pytest.approx(21) and contrast("#777777", "#ffffff") < 4.5
 
 
-def test_every_colour_of_text_can_be_read_in_both_schemes(report):
+def test_every_color_of_text_can_be_read_in_both_schemes(report):
     css = Page(report / "index.html").text.partition("</style>")[0]
     light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in css.split("prefers-color-scheme: dark"))
     assert light.keys() == dark.keys() >= {"ink", "soft", "link", *(name.lower() for name in VERDICTS)}

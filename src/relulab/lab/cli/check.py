@@ -55,7 +55,7 @@ def check(**given: Any) -> None:
     """Run a theorem's demonstrations, or check it on networks and data of your own."""
     id, words, runs, as_json = (given.pop(name) for name in ("id", "set_", "runs", "json_"))
     entry(id, "theorem")  # a mistyped id is found before anything heavy is loaded
-    from relulab.lab.catalogue import find_theorem
+    from relulab.lab.catalog import find_theorem
     from relulab.lab.cli.terminal import print_check, print_json, print_parts, working
     from relulab.lab.run.settings import assigned
     from relulab.lab.show.finding_parts import finding_parts

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from relulab.core.errors import UserError
-from relulab.lab.catalogue import find_measurement
+from relulab.lab.catalog import find_measurement
 from relulab.lab.cli.terminal import print_json, print_parts, working
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.run.store import PICTURES, check_place, write_arrays, write_bytes

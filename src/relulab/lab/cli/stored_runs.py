@@ -109,7 +109,7 @@ def _chosen(ids: list[str], runs: Path) -> list:
 def _names(ids: list[str]) -> set[str]:
     if not ids:
         return set()
-    from relulab.lab.catalogue import find_study
+    from relulab.lab.catalog import find_study
 
     return {find_study(id).name for id in ids}
 

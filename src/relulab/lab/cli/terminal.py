@@ -21,7 +21,7 @@ from relulab.lab.show.words import ago, number, size, span
 console = Console()
 errors = Console(stderr=True)
 LOOKS = {"plain": "", "strong": "bold", "quiet": "dim"}
-COLOURS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
+COLorS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
 
 
 def working(words: str) -> AbstractContextManager:
@@ -30,7 +30,7 @@ def working(words: str) -> AbstractContextManager:
 
 
 def verdict(name: str) -> str:
-    return f"[{COLOURS[name]}]{name}[/]"
+    return f"[{COLorS[name]}]{name}[/]"
 
 
 def print_run(summary: dict) -> None:
@@ -72,13 +72,13 @@ def print_parts(parts: Iterable[Part]) -> None:
                 console.print(_grid(part))
             else:
                 line = part if isinstance(part, Line) else Line(str(part))
-                console.print(_coloured(line.text), style=LOOKS[line.look], highlight=False)
+                console.print(_colored(line.text), style=LOOKS[line.look], highlight=False)
 
 
-def _coloured(text: str) -> Text:
+def _colored(text: str) -> Text:
     """The text, a verdict at its beginning in that verdict's color."""
     word = text.partition(" ")[0]
-    return Text.assemble((word, COLOURS[word]), text[len(word) :]) if word in COLOURS else Text(text)
+    return Text.assemble((word, COLorS[word]), text[len(word) :]) if word in COLorS else Text(text)
 
 
 def _marked(rows: Sequence[Marked]) -> Table:

@@ -54,7 +54,7 @@ def run(
     for id in ids:
         if not id.endswith(".py"):
             entry(id, "study")  # a mistyped id is found before anything heavy is loaded
-    from relulab.lab.catalogue import find_study
+    from relulab.lab.catalog import find_study
     from relulab.lab.cli.terminal import print_json
     from relulab.lab.run.runner import check_ready
     from relulab.lab.run.settings import changes
@@ -83,7 +83,7 @@ def reproduce(
     json_: Json = False,
 ) -> None:
     """The main job: every study whose data are there, every theorem, then the report."""
-    from relulab.lab.catalogue import studies, theorems
+    from relulab.lab.catalog import studies, theorems
     from relulab.lab.cli.check import demonstrate
     from relulab.lab.cli.terminal import console, print_json, print_overview
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from relulab.core.errors import UserError
-from relulab.lab.catalogue import find_study
+from relulab.lab.catalog import find_study
 from relulab.lab.run.engines import Engine
 from relulab.lab.run.engines.local import Local
 from relulab.lab.run.environment import environment

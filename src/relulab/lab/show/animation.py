@@ -14,9 +14,9 @@ from relulab.core.errors import UserError
 from relulab.lab.show.figure import house_style
 
 DPI = 120
-COLOURS = 255  # of 256: Pillow keeps one for pixels that stay as they were
+COLorS = 255  # of 256: Pillow keeps one for pixels that stay as they were
 WHITE = 248  # and above: not told from white by eye
-SAMPLES = 6  # frames from which the colours are chosen
+SAMPLES = 6  # frames from which the colors are chosen
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Moving(NamedTuple):
 
 
 def animated(animation: Animation) -> Moving:
-    """Draws every frame. All share one set of colours, chosen from some of them, so that none flickers."""
+    """Draws every frame. All share one set of colors, chosen from some of them, so that none flickers."""
     if animation.frames < 1:
         raise UserError(f"an animation of {animation.frames} frames: at least one")
     last = animation.frames - 1
@@ -55,9 +55,9 @@ def animated(animation: Animation) -> Moving:
         animation.figure.set_layout_engine("none")  # as it is laid out now: panels must not move with their contents
         still = _frame(animation, canvas, last)
         chosen = sorted({round(last * i / SAMPLES) for i in range(SAMPLES + 1)})
-        colours = _colours([_frame(animation, canvas, i) for i in chosen])
+        colors = _colors([_frame(animation, canvas, i) for i in chosen])
         frames = [
-            _frame(animation, canvas, i).quantize(palette=colours, dither=Image.Dither.NONE)
+            _frame(animation, canvas, i).quantize(palette=colors, dither=Image.Dither.NONE)
             for i in range(animation.frames)
         ]
     each = round(1000 * animation.seconds / animation.frames)
@@ -74,14 +74,14 @@ def _frame(animation: Animation, canvas: FigureCanvasAgg, i: int) -> Image.Image
     return Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba())).convert("RGB")
 
 
-def _colours(frames: list[Image.Image]) -> Image.Image:
+def _colors(frames: list[Image.Image]) -> Image.Image:
     """A palette that serves all of some frames, as an image that carries it."""
     width, height = frames[0].size
     strip = Image.new("RGB", (width, height * len(frames)))
     for i, frame in enumerate(frames):
         strip.paste(frame, (0, height * i))
-    found = strip.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=1)
+    found = strip.quantize(COLorS, method=Image.Quantize.MEDIANCUT, kmeans=1)
     palette = np.array(found.getpalette(), dtype=np.uint8).reshape(-1, 3)
-    palette[palette.min(1) >= WHITE] = 255  # means over many shades leave the paper a little grey
+    palette[palette.min(1) >= WHITE] = 255  # means over many shades leave the paper a little gray
     found.putpalette(palette.tobytes())
     return found

@@ -30,7 +30,15 @@ class Grid:
     left: frozenset[str] = field(default_factory=frozenset)
 
 
-Part = str | Line | Marked | Grid
+@dataclass(frozen=True)
+class Fact:
+    """A short answer with its label: ``points kept``, ``37 of 40``. Facts in a row are aligned."""
+
+    label: str
+    text: str
+
+
+Part = str | Line | Marked | Fact | Grid
 
 
 def first_rows(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from relulab.subjects.bias.theorems.absorbing_sectors import absorbing_sectors as absorbing_sectors
     from relulab.subjects.bias.theorems.balanced_neurons import balanced_neurons as balanced_neurons
     from relulab.subjects.bias.theorems.kkt_point import kkt_point as kkt_point
-    from relulab.subjects.bias.theorems.learnt_function import learnt_function as learnt_function
+    from relulab.subjects.bias.theorems.learned_function import learned_function as learned_function
     from relulab.subjects.bias.theorems.max_margin_neurons import max_margin_neurons as max_margin_neurons
     from relulab.subjects.bias.theorems.two_extremal_directions import (
         two_extremal_directions as two_extremal_directions,

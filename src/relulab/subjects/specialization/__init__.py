@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.tools.nodes import Nodes as Nodes
     from relulab.subjects.specialization.tools.nodes import lowest as lowest
     from relulab.subjects.specialization.tools.nodes import regular as regular
-    from relulab.subjects.specialization.tools.nodes import regularised as regularised
+    from relulab.subjects.specialization.tools.nodes import regularized as regularized
     from relulab.subjects.specialization.tools.observation import Observer as Observer
     from relulab.subjects.specialization.tools.pruning import prune as prune
     from relulab.subjects.specialization.tools.teacher import teacher as teacher

@@ -222,7 +222,7 @@ def test_starts_come_from_the_stream_that_is_given():
 
 
 def test_a_kink_with_the_wrong_label_is_no_maximum():
-    """x₁ᵀx₂ = 0, both positive: at w = x₁ the slope towards x₂ is ½‖x₂‖², so only their sum is a maximum."""
+    """x₁ᵀx₂ = 0, both positive: at w = x₁ the slope toward x₂ is ½‖x₂‖², so only their sum is a maximum."""
     X, y = torch.eye(3).double()[:2], torch.ones(2).double()
     found = extremal_directions(torch.cat([X, -X[:1] - X[1:]]), torch.cat([y, -y[:1]]))
     assert torch.allclose(found.of(1).w, torch.tensor([[0.5, 0.5, 0]]).double().sqrt())

@@ -11,7 +11,7 @@ from torch import nn
 
 import relulab.subjects.bias.tools.signed_points
 from relulab import MLP, UserError, torch_default
-from relulab.data.labelled import labelled
+from relulab.data.labeled import labeled
 from relulab.subjects.bias import separability
 from relulab.subjects.bias.tools.all_pairs import tally
 from relulab.subjects.bias.tools.features import feature_separability
@@ -102,7 +102,7 @@ def test_every_point_knows_its_broken_pairs(monkeypatch):
     monkeypatch.setattr(relulab.subjects.bias.tools.signed_points, "BLOCK", 16)
     X, y = messy(2)
     pairs = [pair for kind in one_by_one(X, y).values() for pair in kind]
-    s = signed(labelled(X, y, strict=False))
+    s = signed(labeled(X, y, strict=False))
     degree = np.zeros(len(X), dtype=int)
     degree[s.order.numpy()] = tally(s, 0).degree
     assert degree.tolist() == [sum(i in pair for pair in pairs) for i in range(len(X))]

@@ -42,8 +42,8 @@ def test_supports_and_the_plane_are_those_of_the_data(pair):
     found = max_margin(data.X, data.y)
     one = last(result.sel(kind="paper")).sel(seed=1)
     assert one.supports.values.tolist() == [found.positive.rank, found.negative.rank]
-    towards = one.plane.values[one.sign.values > 0]
-    assert (towards[:, 0] > 0.95 * np.linalg.norm(towards, axis=1)).all()
+    toward = one.plane.values[one.sign.values > 0]
+    assert (toward[:, 0] > 0.95 * np.linalg.norm(toward, axis=1)).all()
     assert np.linalg.norm(one.plane.values, axis=1).max() == pytest.approx(1, abs=0.05)
     cos = float(torch.cosine_similarity(found.positive.w, found.negative.w, dim=0))
     others = one.plane.values[one.sign.values < 0]

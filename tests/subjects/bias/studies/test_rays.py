@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled_task import LabeledTask
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.studies.rays.residual_rays import ResidualRays
 from relulab.subjects.bias.studies.rays.two_layer_rays import TwoLayerRays
@@ -27,7 +27,7 @@ def trained(study):
     seeds = tuple(range(study.seeds))
     data = [study.data(seed) for seed in seeds]
     net = study.start(seeds)
-    sgd(net, LabelledTask(data, seeds=seeds), epochs=study.epochs, steps=study.n // study.batch, batch=study.batch,
+    sgd(net, LabeledTask(data, seeds=seeds), epochs=study.epochs, steps=study.n // study.batch, batch=study.batch,
         lr=study.lr)  # fmt: skip
     return data, net
 

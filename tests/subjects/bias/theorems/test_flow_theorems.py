@@ -9,7 +9,7 @@ from torch import nn
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.gradient_flow import gradient_flow
 from relulab.lab.theorem import Verdict
 from relulab.nets.initial import balanced, torch_default
@@ -18,26 +18,26 @@ from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.theorems.absorbing_sectors import absorbing_sectors
 from relulab.subjects.bias.theorems.balanced_neurons import balanced_neurons
 from relulab.subjects.bias.theorems.kkt_point import kkt_point, limit_point
-from relulab.subjects.bias.theorems.learnt_function import learnt_function
+from relulab.subjects.bias.theorems.learned_function import learned_function
 from relulab.subjects.bias.theorems.max_margin_neurons import max_margin_neurons
 from relulab.subjects.bias.tools.neuron_flow import last_decade, neuron_flow, rate
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 from relulab.subjects.bias.tools.trained_network import looked_at
 
 
-def spanning(d=4, n=30) -> Labelled:
+def spanning(d=4, n=30) -> Labeled:
     return SpanningSupports(d).draw(stream(0, Role.TRAIN, 0), n)
 
 
 @pytest.fixture(scope="module")
-def trained() -> tuple[Labelled, MLP, MLP]:
+def trained() -> tuple[Labeled, MLP, MLP]:
     data = spanning()
     net, start = (balanced((4, 10, 1), [0]) for _ in range(2))
     gradient_flow(net, data.X, data.y, until=300, step=0.8)
     return data, net, start
 
 
-@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
 def test_a_trained_network_is_judged_with_its_start_and_without(theorem, trained):
     data, net, start = trained
     assert theorem(data, net, start).verdict is Verdict.HOLDS
@@ -46,16 +46,16 @@ def test_a_trained_network_is_judged_with_its_start_and_without(theorem, trained
     assert theorem(data, start, start).verdict is Verdict.INCONCLUSIVE  # not trained yet: a limit is not refuted
 
 
-@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
 def test_a_network_that_turned_off_says_nothing(theorem):
     data = spanning()
     off = balanced((4, 3, 1), [0])
     off.W[0].data[:] = torch.tensor([1.0, -1.0, 0.0, 0.0])[None, :, None] * 1e-8
-    dead = Labelled(data.X.abs() * torch.tensor([1.0, 100.0, 1.0, 1.0]), data.y)
+    dead = Labeled(data.X.abs() * torch.tensor([1.0, 100.0, 1.0, 1.0]), data.y)
     X = torch.where(
         dead.y[:, None] > 0, dead.X, torch.tensor([-0.1, 1.0, -200.0, -200.0]) * dead.X.norm(dim=1)[:, None]
     )
-    assert theorem(Labelled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
+    assert theorem(Labeled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def late() -> MLP:
     return net
 
 
-@pytest.mark.parametrize("theorem", [max_margin_neurons, learnt_function])
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
 def test_late_in_training_a_neuron_elsewhere_refutes(theorem, late):
     data, net, start = spanning(), copy.deepcopy(late), balanced((4, 10, 1), [0])
     assert theorem(data, net, start).verdict is Verdict.HOLDS
@@ -117,7 +117,7 @@ def test_right_angles_between_classes_are_no_rounding_error():
     for angle in torch.linspace(0, 6.2, 40, dtype=torch.float64):
         c, s = torch.cos(angle), torch.sin(angle)
         X = torch.stack([torch.stack([c, s]), torch.stack([s, -c])])
-        assert kkt_point(Labelled(X, torch.tensor([1.0, -1.0], dtype=torch.float64))).verdict is Verdict.HOLDS
+        assert kkt_point(Labeled(X, torch.tensor([1.0, -1.0], dtype=torch.float64))).verdict is Verdict.HOLDS
 
 
 def test_large_neurons_that_are_off_do_not_hide_the_live_ones(trained):

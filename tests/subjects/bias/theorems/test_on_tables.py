@@ -1,4 +1,4 @@
-"""check on labelled tables: a flow of its own, a network of a user's, settings, and mistakes in one line."""
+"""check on labeled tables: a flow of its own, a network of a user's, settings, and mistakes in one line."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from relulab import balanced, gradient_flow, save, torch_default
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
 
@@ -15,7 +15,7 @@ from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSuppo
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     for name, kind in (("spans", SpanningSupports(4)), ("paper", OppositeOrthants(6))):
-        data: Labelled = kind.draw(np.random.default_rng(0), 30)
+        data: Labeled = kind.draw(np.random.default_rng(0), 30)
         rows = np.c_[data.X.numpy(), data.y.numpy()]
         np.savetxt(
             folder / f"{name}.csv", rows, delimiter=",", header=",".join("abcdefg"[: rows.shape[1]]), comments=""

@@ -6,7 +6,7 @@ import torch
 import relulab
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.lab.inputs.labelled_table import LabelledTable
+from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Verdict
 from relulab.subjects.bias.theorems import two_extremal_directions as module
 from relulab.subjects.bias.theorems.two_extremal_directions import linearly_separable, two_extremal_directions
@@ -72,4 +72,4 @@ def test_lost_starts_say_nothing(monkeypatch):
 def test_a_table_with_more_points_than_can_be_searched_is_one_sentence():
     data = OppositeOrthants(3).draw(stream(0, Role.TRAIN, 0), 2001)
     with pytest.raises(UserError, match="2,001 points"):
-        module.THEOREM.on[LabelledTable](data)
+        module.THEOREM.on[LabeledTable](data)

@@ -143,7 +143,7 @@ def test_intervals_of_the_curve_hold_the_exact_risk():
     assert held / 120 > 0.95 - 4 * math.sqrt(0.05 * 0.95 / 40)  # three numbers of one sample go together
 
 
-def test_other_minimisers_do_worse():
+def test_other_minimizers_do_worse():
     task = Angular(20, PolynomialAngles(2))
     X = task.draw(np.random.default_rng(7), 1000)
     plain = sample_risks(X, task.e1, [10], sets=50, rng=np.random.default_rng(8))

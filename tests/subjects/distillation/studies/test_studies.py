@@ -72,7 +72,7 @@ def test_bounds_are_above_and_would_be_found_out_if_not():
     assert len(figures["curves"].axes) == 4 and len(figures["tasks"].axes) == 1
 
 
-def test_optimisation_bias_from_files_to_claims(made_up_digits, monkeypatch, tmp_path):
+def test_optimization_bias_from_files_to_claims(made_up_digits, monkeypatch, tmp_path):
     monkeypatch.setenv("RELULAB_DATA", str(made_up_digits))
     monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
     study = find_study("T5.F4").configured("smoke", {"n_teacher": 20, "n": 8, "delta": (0, 3, 300), "draws": 4})

@@ -33,7 +33,7 @@ def test_the_hard_target_is_the_shortest_vector_with_margins_of_one(n, d):
         np.testing.assert_allclose(found[i], naive.x, rtol=1e-5, atol=1e-6)
 
 
-def test_all_minimisers_fit_the_labels_and_are_as_long_as_they_should_be():
+def test_all_minimizers_fit_the_labels_and_are_as_long_as_they_should_be():
     rng = np.random.default_rng(0)
     X, w_star = rng.standard_normal((5, 4, 9)), rng.standard_normal(9)
     w = unbiased(X, w_star, [0.0, 0.5, 3.0], rng)

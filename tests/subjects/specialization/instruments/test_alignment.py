@@ -56,16 +56,16 @@ def test_the_other_side_and_no_side_are_not_aligned():
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.2])
-def test_a_regularised_network_is_the_same_function(slope):
+def test_a_regularized_network_is_the_same_function(slope):
     net = rl.torch_default((4, 6, 5, 2), seeds=[0, 1], slope=slope, dtype=torch.float64)
     net.W[0].data[0, :, 2] = 0  # a node without weights
-    same = rl.specialization.regularised(net)
+    same = rl.specialization.regularized(net)
     x = torch.randn(50, 4, dtype=torch.float64)
     torch.testing.assert_close(same(x), net(x))
     norms = same.W[0].data.norm(dim=1)
     assert float(norms[0, 2]) == 0 and float((norms[norms > 0] - 1).abs().max()) < 1e-14
     assert float((same.W[1].data.norm(dim=1) - 1).abs().max()) < 1e-14
-    assert rl.specialization.regularised(net.module()).widths == net.widths
+    assert rl.specialization.regularized(net.module()).widths == net.widths
 
 
 def test_a_pair_node_by_node():

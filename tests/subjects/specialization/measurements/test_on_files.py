@@ -175,7 +175,7 @@ def test_all_three_files_are_needed(files, here, left):
 
 def test_theorems_on_other_things_say_so(files, here, monkeypatch):
     theorem = replace(find_theorem("SS.L1"), on={})
-    monkeypatch.setattr("relulab.lab.catalogue.find_theorem", lambda id: theorem)
+    monkeypatch.setattr("relulab.lab.catalog.find_theorem", lambda id: theorem)
     one_line(here("check", "SS.L1", *CHECK), "cannot be checked on files")
 
 

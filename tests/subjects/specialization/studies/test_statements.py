@@ -62,7 +62,7 @@ def test_width_that_helps_some_teachers_only(recovery, sign, gap, everywhere):
     assert found["S0.F11.polarity-gap"] == gap and found["S0.F11.width-loss-everywhere"] == everywhere
 
 
-def test_without_polarised_teachers_nothing_is_said_of_them():
+def test_without_polarized_teachers_nothing_is_said_of_them():
     study = find_study("SS.F7").configured("paper", {"seeds": SEEDS, "polarity": [0]})
     found = verdicts(study, recovery_result(study, 1))
     assert found["SS.F7.strong-first"] == found["S0.F11.width-loss"] == "INCONCLUSIVE"
@@ -81,11 +81,11 @@ def order_result(study, sign: int) -> xr.Dataset:
     when = node if sign > 0 else m + 1 - node
     best = np.where(epochs[:, None] >= when, 0.99, 0.1)
     start = np.full(n, m / 2)
-    favourite = start + np.where(epochs == epochs[-1], sign * 3, 0)[:, None] * np.arange(n) / n
+    favorite = start + np.where(epochs == epochs[-1], sign * 3, 0)[:, None] * np.arange(n) / n
     shape, p = (SEEDS, 1, len(study.polarity)), study.polarity
     full = {
         "best": ("node", best), "followers": ("node", np.broadcast_to(-sign * node, best.shape)),
-        "favourite": ("student", favourite),
+        "favorite": ("student", favorite),
     }  # fmt: skip
     dims = ("seed", "over", "polarity", "epoch")
     data = {
@@ -123,7 +123,7 @@ def fan_out_result(study, sign: int) -> xr.Dataset:
     shape = (SEEDS, len(over), 1, len(p))
     dims, cut = ("seed", "over", "epoch", "polarity"), ("seed", "over", "polarity")
     data = {
-        "specialised": ((*dims, "student"), np.broadcast_to(rho, (*shape, n))),
+        "specialized": ((*dims, "student"), np.broadcast_to(rho, (*shape, n))),
         "fan_out": ((*dims, "student"), np.broadcast_to(fan_out, (*shape, n)) * (1 + noise(*shape, n))),
         "rho_mean": (dims, mean[None, :, None] + noise(*shape)),
         "loss": (dims, np.ones(shape)),

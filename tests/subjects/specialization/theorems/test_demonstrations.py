@@ -2,7 +2,7 @@
 
 import pytest
 
-from relulab.lab.catalogue import find_theorem, theorems
+from relulab.lab.catalog import find_theorem, theorems
 
 
 @pytest.mark.parametrize("id", theorems())

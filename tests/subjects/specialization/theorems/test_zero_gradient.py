@@ -183,7 +183,7 @@ def test_gaps_larger_than_rounding_are_seen_in_small_boxes():
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-9])
-def test_nearly_cancelling_students_never_refute(off):
+def test_nearly_canceling_students_never_refute(off):
     star, net = exact_pair()
     net.W[1].data[0, 8] *= 1 + off
     for theorem in (rl.specialization.student_specialization, rl.specialization.prunable_students):

@@ -57,7 +57,7 @@ def test_teacher_aware_is_the_loops(band):
     np.testing.assert_allclose(found.x, np.array(points), atol=1e-14)
 
 
-def test_by_default_every_point_of_the_band_gets_a_neighbour_across():
+def test_by_default_every_point_of_the_band_gets_a_neighbor_across():
     x, nodes, step = cloud(), planes(m=1), 0.8
     found = teacher_aware(x, nodes, step)
     input_ = found.x @ nodes.w[0] + nodes.b[0]

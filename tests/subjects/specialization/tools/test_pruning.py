@@ -49,11 +49,11 @@ def test_groups_find_copies_and_what_they_add():
     V, W = teacher().W[1].data[0], teacher().W[0].data[0]
     for k in range(5):
         torch.testing.assert_close(found.a[found.of[k]], V[k] * W[:, k].norm())
-    cancelled = [int(found.of[15 + k]) for k in range(4)]
-    assert float(found.a[cancelled].abs().max()) < 1e-14
+    canceled = [int(found.of[15 + k]) for k in range(4)]
+    assert float(found.a[canceled].abs().max()) < 1e-14
 
 
-def test_copies_merge_and_cancelling_groups_vanish_without_any_change():
+def test_copies_merge_and_canceling_groups_vanish_without_any_change():
     x, net = points(), redundant()
     small = prune(net, x)
     assert small.net.widths == (4, 5, 3) and small.lost < 1e-28 and small.largest <= small.bound < 1e-11

@@ -155,7 +155,7 @@ def test_median_bias_leaves_the_output_without_bias():
     assert float(t.b[0].data.abs().max()) > 0
 
 
-def test_median_bias_follows_inputs_that_are_not_centred():
+def test_median_bias_follows_inputs_that_are_not_centered():
     class Shifted(relulab.Gaussian):
         def draw(self, rng, n):
             return super().draw(rng, n) + 3

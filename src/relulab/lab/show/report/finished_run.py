@@ -60,7 +60,7 @@ class FinishedRun:
         if isinstance(seeds, list):
             return ", ".join(map(str, seeds))
         if not isinstance(seeds, int):
-            return "see the set-up"
+            return "see the setup"
         return "0" if seeds == 1 else f"0 … {seeds - 1}"
 
 

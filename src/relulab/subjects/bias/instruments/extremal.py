@@ -8,7 +8,7 @@ shrinks from round to round. In every sector met at the end of a round, the one 
 exact test of ``relulab.subjects.bias.tools.strict_maxima``.
 
 A start has reached the maximum w* when it is so near that no product x_iᵀw* ≠ 0 has changed its sign. There a
-neighbour w at the angle θ, w = cos θ (w* + v), has the gradient g with g·w* = G(w*), since points of Z are orthogonal
+neighbor w at the angle θ, w = cos θ (w* + v), has the gradient g with g·w* = G(w*), since points of Z are orthogonal
 to w*, so that along the flow w' = g − (g·w) w
 
     (cos θ)' = G(w*) − G(w) cos θ = G(w*) sin²θ − D(v) cos²θ > 0    by D ≤ 0 and G(w*) > 0:
@@ -195,6 +195,6 @@ def _face(sigma: Int8[np.ndarray, " n"], X: np.ndarray, y: np.ndarray, known: di
     key = sigma.tobytes()
     if key not in known:
         aim = sliding(sigma, X, y)
-        judgements = [judged(w, X, y) for w in candidates(sigma, X, y)]
-        known[key] = judgements, np.full(X.shape[1], np.nan) if aim is None else aim
+        judgments = [judged(w, X, y) for w in candidates(sigma, X, y)]
+        known[key] = judgments, np.full(X.shape[1], np.nan) if aim is None else aim
     return known[key]

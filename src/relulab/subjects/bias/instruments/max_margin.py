@@ -11,7 +11,7 @@ from torch import Tensor
 
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled, labelled
+from relulab.data.labeled import Labeled, labeled
 from relulab.lab.instrument import instrument
 
 TOUCH = 1e-9  # distance from the plane wᵀx = 1, in ‖x‖, up to which a point is a support example
@@ -92,7 +92,7 @@ def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Seque
     >>> found.negative.w.tolist(), found.negative.margin
     ([-1.0, 0.0], 1.0)
     """
-    data = labelled(X, y, strict=False)
+    data = labeled(X, y, strict=False)
     return MaxMargin(_side(data, 1), _side(data, -1))
 
 
@@ -106,10 +106,10 @@ def hard_margin(Z: Float64[Tensor, "n d"]) -> Float64[Tensor, " d"]:
     >>> hard_margin(torch.tensor([[2.0, 0.0], [2.0, 2.0]], dtype=torch.float64)).tolist()
     [0.5, 0.0]
     """
-    return _side(Labelled(Z, torch.ones(len(Z), dtype=torch.float64)), 1).w
+    return _side(Labeled(Z, torch.ones(len(Z), dtype=torch.float64)), 1).w
 
 
-def _side(data: Labelled, label: int) -> Side:
+def _side(data: Labeled, label: int) -> Side:
     rows = (data.y == label).nonzero()[:, 0]
     x = data.X[rows].numpy()
     norms = _norms(x, rows, label)

@@ -113,7 +113,7 @@ def signs(X: Float[Tensor, "*any"], y: Numbers) -> Float[Tensor, " n"]:
         raise UserError(f"points of shape {tuple(X.shape)} with labels of shape {tuple(y.shape)}: one label a row")
     y = y.to(X.dtype)
     if not (y.abs() == 1).all():
-        raise UserError("labels must be −1 and 1: relulab.data.labelled makes them of any two values")
+        raise UserError("labels must be −1 and 1: relulab.data.labeled makes them of any two values")
     return y
 
 

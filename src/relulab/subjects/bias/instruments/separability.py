@@ -9,7 +9,7 @@ from torch import Tensor
 
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled, labelled
+from relulab.data.labeled import Labeled, labeled
 from relulab.lab.instrument import instrument
 from relulab.subjects.bias.tools.all_pairs import Kind, tally
 from relulab.subjects.bias.tools.separable_subset import separable_subset
@@ -96,7 +96,7 @@ def separability(
     """
     if pairs < 0:
         raise UserError(f"{pairs} worst pairs: 0 or more")
-    data = labelled(X, y, strict=False)
+    data = labeled(X, y, strict=False)
     s = signed(data)
     seen = tally(s, pairs)
     k, l = (int((data.y == label).sum()) for label in (1, -1))
@@ -108,13 +108,13 @@ def separability(
     return Separability(n, d, equal, different, tuple(pair for _, pair in worst), kept)
 
 
-def _pairs(data: Labelled, s: Signed, kind: Kind, count: int) -> Pairs:
+def _pairs(data: Labeled, s: Signed, kind: Kind, count: int) -> Pairs:
     (_, a, b), cosine = kind.inner, kind.cosine
     value = float(s.u[a] @ s.u[b])
     return Pairs(count, kind.broken, _pair(data, s, value, a, b), _pair(data, s, *cosine))
 
 
-def _pair(data: Labelled, s: Signed, value: float, a: int, b: int) -> Pair:
+def _pair(data: Labeled, s: Signed, value: float, a: int, b: int) -> Pair:
     """A pair of sorted rows with its signed cosine, as a user numbers and signs it."""
     i, j = sorted((int(s.order[a]), int(s.order[b])))
     if abs(value) <= s.tolerance:

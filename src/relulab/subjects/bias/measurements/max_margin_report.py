@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, Side
 from relulab.subjects.bias.instruments.separability import Separability
@@ -66,7 +66,7 @@ def sentences(rows: dict, d: int) -> list[str]:
     return said
 
 
-def picture(found: MaxMargin, data: Labelled) -> Figure:
+def picture(found: MaxMargin, data: Labeled) -> Figure:
     """Every point by w₊ᵀx and w₋ᵀx, support examples ringed; of more than 5,000 points some, and all supports."""
     along = [(data.X @ side.w).numpy() for side in found]
     supports = [side.supports.numpy() for side in found]
@@ -74,10 +74,10 @@ def picture(found: MaxMargin, data: Labelled) -> Figure:
     with house_style():
         figure, axes = panels(1, 1, width=3.6, height=3.0)
         ax = axes[0, 0]
-        for k, (label, colour) in enumerate(((1, BLUE), (-1, RED))):
+        for k, (label, color) in enumerate(((1, BLUE), (-1, RED))):
             rows = some[data.y.numpy()[some] == label]
-            ax.plot(along[0][rows], along[1][rows], ".", ms=3, color=colour, label=f"label {data.names[label == 1]}")
-            ring = {"ms": 7, "mfc": "none", "color": colour, "label": f"supports of {'w₊' if label == 1 else 'w₋'}"}
+            ax.plot(along[0][rows], along[1][rows], ".", ms=3, color=color, label=f"label {data.names[label == 1]}")
+            ring = {"ms": 7, "mfc": "none", "color": color, "label": f"supports of {'w₊' if label == 1 else 'w₋'}"}
             ax.plot(along[0][supports[k]], along[1][supports[k]], "o", **ring)
         ax.axvline(1, color=COAL, linewidth=0.8)
         ax.axhline(1, color=COAL, linewidth=0.8)

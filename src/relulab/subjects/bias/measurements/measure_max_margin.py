@@ -1,9 +1,9 @@
-"""The two directions that IB theorem 1 speaks of, for labelled points."""
+"""The two directions that IB theorem 1 speaks of, for labeled points."""
 
 from pathlib import Path
 from typing import Any, ClassVar
 
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.io.tables import read_table
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.parts import Grid, Part
@@ -21,7 +21,7 @@ class MaxMarginOfTable(Measurement):
     """The max-margin vector of each class, its support examples, and whether IB theorem 1 speaks about the data."""
 
     name: ClassVar = "max-margin"
-    title: ClassVar = "labelled points"
+    title: ClassVar = "labeled points"
     source: ClassVar = "IB theorem 1, eqs. 6 and 7"
     ids: ClassVar = ("IB.T1",)
     arguments: ClassVar = ("file",)
@@ -34,7 +34,7 @@ class MaxMarginOfTable(Measurement):
     label: str | None = None
     """Column or array of labels, by name or number; default: y, label, class or the last."""
 
-    def load(self) -> tuple[Labelled]:
+    def load(self) -> tuple[Labeled]:
         """The points and labels."""
         return (read_table(self.file, self.label),)
 

@@ -9,7 +9,7 @@ from annotated_types import Ge
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.io.network import load
 from relulab.io.tables import read_table
 from relulab.lab.measurement import Measurement, Outcome
@@ -26,7 +26,7 @@ class SeparabilityOfTable(Measurement):
     """Are all points of equal labels at acute angles, all of different ones not? Which pairs break it, how far?"""
 
     name: ClassVar = "separability"
-    title: ClassVar = "labelled points, and perhaps a network"
+    title: ClassVar = "labeled points, and perhaps a network"
     source: ClassVar = "IB definition 1, eq. 1"
     arguments: ClassVar = ("file",)
     endings: ClassVar = (".npz",)
@@ -46,7 +46,7 @@ class SeparabilityOfTable(Measurement):
     pairs: Annotated[int, Ge(0)] = 10
     """How many of the worst pairs are shown."""
 
-    def load(self) -> tuple[Labelled, dict[str, Tensor]]:
+    def load(self) -> tuple[Labeled, dict[str, Tensor]]:
         """The points, and by layer what is measured: the points themselves and the features of the network."""
         data = read_table(self.file, self.label)
         x = _shaped(data.X, self.shape)

@@ -4,14 +4,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
 from relulab.subjects.bias.instruments.separability import Pairs, Separability
 
 DRAWN = 1000  # points of a label whose pairs are drawn
 
 
-def separability_row(layer: str, found: Separability, data: Labelled) -> dict:
+def separability_row(layer: str, found: Separability, data: Labeled) -> dict:
     """The numbers of one layer, plain ones."""
     return {
         "layer": layer, "points": found.n, "columns": found.d, "separable": found.holds,
@@ -22,7 +22,7 @@ def separability_row(layer: str, found: Separability, data: Labelled) -> dict:
     }  # fmt: skip
 
 
-def _by_label(data: Labelled, rows: Tensor) -> dict[str, int]:
+def _by_label(data: Labeled, rows: Tensor) -> dict[str, int]:
     """How many of some rows have either label, by the user's own names."""
     return {name: int((data.y[rows] == sign).sum()) for sign, name in zip((-1, 1), data.names, strict=True)}
 
@@ -73,7 +73,7 @@ def sentences(row: dict) -> list[str]:
     return said
 
 
-def picture(layers: dict[str, Tensor], data: Labelled) -> Figure:
+def picture(layers: dict[str, Tensor], data: Labeled) -> Figure:
     """A panel a layer: how often pairs of equal and of different labels have which cosine.
 
     Of more than 1,000 points of a label, 1,000 are taken, evenly from first to last.
@@ -86,12 +86,12 @@ def picture(layers: dict[str, Tensor], data: Labelled) -> Figure:
         for ax, (name, x) in zip(axes.flat, layers.items(), strict=False):
             u = [_some(x.reshape(len(x), -1).numpy()[data.y.numpy() == label]) for label in (1, -1)]
             equal = [(v @ v.T)[np.triu_indices(len(v), 1)] for v in u]
-            for cosines, colour, words in (
+            for cosines, color, words in (
                 (np.concatenate(equal), BLUE, "equal labels"),
                 ((u[0] @ u[1].T).ravel(), RED, "different labels"),
             ):
                 if len(cosines):
-                    share, look = np.full(len(cosines), 1 / len(cosines)), {"color": colour, "alpha": 0.6}
+                    share, look = np.full(len(cosines), 1 / len(cosines)), {"color": color, "alpha": 0.6}
                     ax.hist(cosines.clip(-1, 1), np.linspace(-1, 1, 61), weights=share, label=words, **look)
             ax.axvline(0, color=COAL, linewidth=0.8)
             title = name if name == "input" else f"layer {name}"

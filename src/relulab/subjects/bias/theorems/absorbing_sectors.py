@@ -9,8 +9,8 @@ Checked along a gradient flow of the whole network, without the shortcut that bu
 import torch
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
-from relulab.lab.inputs.labelled_table import LabelledTable
+from relulab.data.labeled import Labeled
+from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.early_phase import Place, neuron_sectors
 from relulab.subjects.bias.instruments.sectors import sector
@@ -21,7 +21,7 @@ from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
 
 def absorbing_sectors(
-    data: Labelled,
+    data: Labeled,
     *,
     width: int = 50,
     seed: int = 0,
@@ -75,7 +75,7 @@ THEOREM = Theorem(
     "in the negative one, stays there: its activations are fixed from then on.",
     source="IB lemma 3",
     check=absorbing_sectors,
-    on={LabelledTable: absorbing_sectors},
+    on={LabeledTable: absorbing_sectors},
     variants=("everywhere",),
     demonstrations=(
         Demonstration("50 neurons, 30 points in R⁵ of the paper's construction", Verdict.HOLDS, _case),

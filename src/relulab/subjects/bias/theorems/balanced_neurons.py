@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from relulab.core.seeds import Role, stream
 from relulab.core.threads import one_thread
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.autograd_flow import ByAutograd
 from relulab.flow.on_log_loss import Clock, follow
-from relulab.lab.inputs.labelled_table import TableAndStart
+from relulab.lab.inputs.labeled_table import TableAndStart
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.initial import balanced, torch_default
 from relulab.nets.mlp import MLP
@@ -39,7 +39,7 @@ SETTLED = 0.1  # relative change, from a quarter of the step to a sixteenth, bel
 
 @one_thread()
 def balanced_neurons(
-    data: Labelled, start: nn.Module | None = None, *, width: int = 20, seed: int = 0, size: float = 0.01,
+    data: Labeled, start: nn.Module | None = None, *, width: int = 20, seed: int = 0, size: float = 0.01,
     step: float = 0.08, steps: int = 125, sums: bool = False,
 ) -> Finding:  # fmt: skip
     """Follows a network, balanced with norms ``size`` unless ``start`` is given, for some steps, then by finer ones.
@@ -56,7 +56,7 @@ def balanced_neurons(
         sums: A false variant of the statement, for the negative control: that ‖w_j‖² + a_j² is kept, rather than the
             difference.
 
-    >>> data = Labelled(torch.eye(2).double(), torch.tensor([1.0, -1.0]).double())
+    >>> data = Labeled(torch.eye(2).double(), torch.tensor([1.0, -1.0]).double())
     >>> balanced_neurons(data, width=3, steps=2).verdict.name
     'HOLDS'
     """
@@ -85,7 +85,7 @@ def _sum(W: Float64[Tensor, "p d"], a: Float64[Tensor, " p"]) -> Float64[Tensor,
     return W.square().sum(1) + a.square()
 
 
-def _largest(start: MLP, data: Labelled, step: float, steps: int, kept: Callable) -> tuple[float, int]:
+def _largest(start: MLP, data: Labeled, step: float, steps: int, kept: Callable) -> tuple[float, int]:
     """Over all looks: the largest change of what is kept, as a share of a_j², and how many signs of a_j changed."""
     W_0, a_0 = (t[0] for t in neurons(start))
     before, worst, turned = kept(W_0, a_0), 0.0, torch.zeros_like(a_0, dtype=torch.bool)
@@ -104,9 +104,9 @@ def _largest(start: MLP, data: Labelled, step: float, steps: int, kept: Callable
     return worst, int(turned.sum())
 
 
-def _data() -> Labelled:
+def _data() -> Labeled:
     rng = stream(0, Role.DEMONSTRATION, 13)
-    return Labelled(torch.from_numpy(rng.standard_normal((30, 5))), torch.from_numpy(rng.choice((-1.0, 1.0), 30)))
+    return Labeled(torch.from_numpy(rng.standard_normal((30, 5))), torch.from_numpy(rng.choice((-1.0, 1.0), 30)))
 
 
 THEOREM = Theorem(

@@ -14,8 +14,8 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
-from relulab.lab.inputs.labelled_table import LabelledTable
+from relulab.data.labeled import Labeled
+from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.instruments.sectors import sector
@@ -26,7 +26,7 @@ from relulab.subjects.bias.tools.orthants import OppositeOrthants
 ROUNDING = 1e-8  # of residuals relative to ‖θ‖ or to 1; those of w₊ and w₋ are within 1e-10
 
 
-def kkt_point(data: Labelled, *, width: int = 10, seed: int = 0, size: float = 1.0) -> Finding:
+def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.0) -> Finding:
     """Checks the KKT conditions at the limit with random u and z.
 
     Args:
@@ -74,7 +74,7 @@ def limit_point(
     return torch.outer(u, w_plus) + torch.outer(z, w_minus), w_plus.norm() * u - w_minus.norm() * z
 
 
-def _gradient(W: Tensor, a: Tensor, data: Labelled, lam: Tensor) -> tuple[Tensor, Tensor]:
+def _gradient(W: Tensor, a: Tensor, data: Labeled, lam: Tensor) -> tuple[Tensor, Tensor]:
     """Margins, and Σ λ_i y_i ∂f(x_i) with 1{w_jᵀx_i > 0} for ρ', a member of the subdifferential (eq. 90).
 
     A product within rounding of 0 counts as 0, as it does where separability is judged: right angles are no accident.
@@ -97,7 +97,7 @@ THEOREM = Theorem(
     "a KKT point of min ½‖θ‖² subject to y_i f(x_i) ≥ 1.",
     source="IB lemma C.1, eqs. 75 to 89",
     check=kkt_point,
-    on={LabelledTable: kkt_point},
+    on={LabeledTable: kkt_point},
     variants=("size",),
     demonstrations=(
         Demonstration("500 points in R²⁰ of the paper's construction", Verdict.HOLDS, _case),

@@ -26,9 +26,9 @@ import torch
 from torch import Tensor, nn
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.trajectory import Trajectory
-from relulab.lab.inputs.labelled_table import TrainedOnTable
+from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
@@ -45,7 +45,7 @@ FALLS = -0.25  # the largest power of −log ℓ that counts as a fall to zero; 
 
 
 def max_margin_neurons(
-    data: Labelled,
+    data: Labeled,
     network: nn.Module | None = None,
     start: nn.Module | None = None,
     *,
@@ -75,7 +75,7 @@ def max_margin_neurons(
             y_i x_i in place of w₊ and −w₋, as for linear networks.
 
     >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable
-    >>> max_margin_neurons(Labelled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
+    >>> max_margin_neurons(Labeled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
     'NOT_APPLICABLE'
     """
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
@@ -123,7 +123,7 @@ def bounded(says: str, measured: float, bound: float, settled: bool) -> Check:
     return Check(says, measured, "<=", bound, still_to_fall)
 
 
-def _linear(data: Labelled) -> MaxMargin:
+def _linear(data: Labeled) -> MaxMargin:
     """The max-margin vector of all points y_i x_i, for both signs."""
     X = torch.cat([data.X * data.y[:, None], -data.X[:1] * data.y[:1, None]])
     side = max_margin(X, torch.cat([torch.ones(len(data.y)), -torch.ones(1)])).positive

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
-from relulab.lab.inputs.labelled_table import LabelledTable
+from relulab.data.labeled import Labeled
+from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.extremal import Extremal, extremal_directions
 from relulab.subjects.bias.instruments.sectors import extremal_sectors, signs
@@ -54,7 +54,7 @@ def two_extremal_directions(
     'HOLDS'
     """
     X, y = X.detach().double(), signs(X, y).double()
-    conditions = (linearly_separable(X, y),) if linear else orthogonally_separable(Labelled(X, y))
+    conditions = (linearly_separable(X, y),) if linear else orthogonally_separable(Labeled(X, y))
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
     found = extremal_directions(X, y, starts=starts)
@@ -81,26 +81,26 @@ def linearly_separable(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Check
     return Check("margin of the best linear separator with |w_k| ≤ 1", float(-found.fun), ">=", 1e-6 * np.abs(A).max())
 
 
-def _orthants() -> Labelled:
+def _orthants() -> Labeled:
     return OppositeOrthants(4).draw(stream(0, Role.DEMONSTRATION, 9), 12)
 
 
-def _with_zeros() -> Labelled:
+def _with_zeros() -> Labeled:
     """In R⁴: the third point is orthogonal to the positive class, the last one is not."""
     X = [[1, 0, 0, 0], [2, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 2], [-1, 0, 3, 0]]
-    return Labelled(torch.tensor(X).double(), torch.tensor([1, 1, -1, -1, -1]).double())
+    return Labeled(torch.tensor(X).double(), torch.tensor([1, 1, -1, -1, -1]).double())
 
 
-def _obtuse() -> Labelled:
+def _obtuse() -> Labeled:
     """In R²: the first axis separates the classes; the positive points, over 90° apart, and their mean are maxima."""
-    return Labelled(torch.tensor([[1, 3], [1, -3], [-1, 0]]).double(), torch.tensor([1, 1, -1]).double())
+    return Labeled(torch.tensor([[1, 3], [1, -3], [-1, 0]]).double(), torch.tensor([1, 1, -1]).double())
 
 
-def _case(data: Labelled, **options) -> Finding:
+def _case(data: Labeled, **options) -> Finding:
     return two_extremal_directions(data.X, data.y, **options)
 
 
-def _of_table(data: Labelled, *, starts: int = 512) -> Finding:
+def _of_table(data: Labeled, *, starts: int = 512) -> Finding:
     if len(data.X) > MOST:
         raise UserError(f"{len(data.X):,} points: extremal directions are looked for among at most {MOST:,}, take some")
     return two_extremal_directions(data.X, data.y, starts=starts)
@@ -114,7 +114,7 @@ THEOREM = Theorem(
     "orthogonal to the other negative points; the negative one likewise with the classes exchanged.",
     source="IB lemma 2, eqs. 13 and 14",
     check=two_extremal_directions,
-    on={LabelledTable: _of_table},
+    on={LabeledTable: _of_table},
     demonstrations=(
         Demonstration("12 points in opposite orthants of R⁴", Verdict.HOLDS, lambda: _case(_orthants())),
         Demonstration("exact right angles between the classes", Verdict.HOLDS, lambda: _case(_with_zeros())),

@@ -8,7 +8,7 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check
 from relulab.subjects.bias.instruments.limit import live
@@ -39,7 +39,7 @@ class Setting(NamedTuple):
     seen: Seen | None = None
 
 
-def theorem_1(data: Labelled, network: nn.Module | None, start: nn.Module | None, **flow) -> Setting:
+def theorem_1(data: Labeled, network: nn.Module | None, start: nn.Module | None, **flow) -> Setting:
     """The setting of theorem 1: a trained network as it stands, or the last tenfold of −log ℓ of a flow of our own."""
     separable = orthogonally_separable(data)
     if not all(c.holds for c in separable):
@@ -87,7 +87,7 @@ def _flowed(path: Trajectory[Tensor]) -> Check:
     return Check("largest gap of ‖w_j‖ and |a_j| after training, as a share of the largest", gap, "<=", FLOWED)
 
 
-def orthogonally_separable(data: Labelled) -> tuple[Check, ...]:
+def orthogonally_separable(data: Labeled) -> tuple[Check, ...]:
     """Eq. 1, over all pairs; inner products within rounding of 0 count as 0."""
     fewest = int(min((data.y > 0).sum(), (data.y < 0).sum()))
     if not fewest:
@@ -109,7 +109,7 @@ def supports_span(found: MaxMargin) -> tuple[Check, ...]:
     )
 
 
-def started(first: Trajectory[Tensor] | None, data: Labelled, dtype: torch.dtype) -> tuple[Check, Check]:
+def started(first: Trajectory[Tensor] | None, data: Labeled, dtype: torch.dtype) -> tuple[Check, Check]:
     """A start near zero and balanced; of a trained network without its start neither can be told."""
     says = "Σ_j |a_j|‖w_j‖ · max ‖x_i‖ at the start, which bounds the outputs"
     if first is None:

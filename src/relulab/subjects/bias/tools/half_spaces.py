@@ -3,10 +3,10 @@
 import torch
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 
 
-def half_spaces(index: int) -> Labelled:
+def half_spaces(index: int) -> Labeled:
     """Gaussian points in R⁵ on two sides of a plane: linearly, not orthogonally separable."""
     X = torch.from_numpy(stream(0, Role.DEMONSTRATION, index).standard_normal((20, 5)))
-    return Labelled(X, X[:, 0].sign())
+    return Labeled(X, X[:, 0].sign())

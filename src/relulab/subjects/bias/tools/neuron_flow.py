@@ -6,7 +6,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.slope import power
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.gradient_flow import Clock, gradient_flow
 from relulab.flow.trajectory import Trajectory
 from relulab.nets.initial import balanced
@@ -25,7 +25,7 @@ def neurons(net: MLP) -> tuple[Float64[Tensor, "lane p d"], Float64[Tensor, "lan
 
 
 def neuron_flow(
-    data: Labelled,
+    data: Labeled,
     *,
     width: int = 100,
     seed: int = 0,
@@ -68,7 +68,7 @@ def neuron_flow(
     return found
 
 
-def _unfinished(found: Trajectory[Tensor], data: Labelled, until: float) -> str:
+def _unfinished(found: Trajectory[Tensor], data: Labeled, until: float) -> str:
     """Why a path did not come to its end."""
     unseen = [int(label) for label in (1, -1) if not (data.X[data.y == label] @ found.end.T > 0).any()]
     if unseen:

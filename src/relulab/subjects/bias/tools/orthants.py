@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled, labelled
+from relulab.data.labeled import Labeled, labeled
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class OppositeOrthants:
     def __post_init__(self):
         _several(self.d)
 
-    def draw(self, rng: np.random.Generator, n: int) -> Labelled:
+    def draw(self, rng: np.random.Generator, n: int) -> Labeled:
         z, kept, found = (-1.0) ** np.arange(self.d), [], 0
         while found < n:
             sign = rng.choice((-1.0, 1.0), size=(n, 1))
@@ -47,14 +47,14 @@ class SpanningSupports:
 
     d: int = 20
     spread: float = 0.9
-    """how far z goes towards the boundary of the orthant, from 0 to 1"""
+    """how far z goes toward the boundary of the orthant, from 0 to 1"""
 
     def __post_init__(self):
         _several(self.d)
         if not 0 < self.spread < 1:
             raise UserError(f"spread {self.spread}: between 0 and 1")
 
-    def draw(self, rng: np.random.Generator, n: int) -> Labelled:
+    def draw(self, rng: np.random.Generator, n: int) -> Labeled:
         if n < 2 * self.d:
             raise UserError(f"{n} points: two classes with {self.d} support examples each need {2 * self.d}")
         half = n // 2
@@ -81,5 +81,5 @@ def _several(d: int) -> None:
         raise UserError(f"d = {d}: orthants to speak of begin at d = 2")
 
 
-def _both(x: Float64[np.ndarray, "n d"]) -> Labelled:
-    return labelled(x, x[:, 0] > 0)
+def _both(x: Float64[np.ndarray, "n d"]) -> Labeled:
+    return labeled(x, x[:, 0] > 0)

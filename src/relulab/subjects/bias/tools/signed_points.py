@@ -8,7 +8,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 
 BLOCK = 512  # points of a chunk: a product of two stays in the cache while it is looked at
 
@@ -42,7 +42,7 @@ class Signed(NamedTuple):
         return self.u.shape[1] * torch.finfo(torch.float64).eps
 
 
-def signed(data: Labelled) -> Signed:
+def signed(data: Labeled) -> Signed:
     """The points with their signs, made so that an entry of u is rounded once, but for a factor common to its row."""
     size = data.X.abs().amax(1)
     if float(size.max()) > 1e150:

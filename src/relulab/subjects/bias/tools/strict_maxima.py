@@ -50,7 +50,7 @@ class Maximum:
 def candidates(
     sigma: Int8[np.ndarray, " n"], X: Float64[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]
 ) -> list[Float64[np.ndarray, " d"]]:
-    """The directions that could be one: P_Z g_A normalised, or both ends of the line that Z leaves.
+    """The directions that could be one: P_Z g_A normalized, or both ends of the line that Z leaves.
 
     They need not lie in the sector.
     """

@@ -4,14 +4,14 @@ import torch
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.on_log_loss import log_cross_entropy
 from relulab.flow.trajectory import Trajectory
 from relulab.nets.mlp import MLP
 from relulab.subjects.bias.tools.neuron_flow import neurons
 
 
-def looked_at(network: nn.Module, data: Labelled) -> Trajectory[Tensor]:
+def looked_at(network: nn.Module, data: Labeled) -> Trajectory[Tensor]:
     """The one look that a trained network gives: its neurons ``W`` and ``a``, and its ``log_loss`` on the data.
 
     Args:
@@ -25,7 +25,7 @@ def looked_at(network: nn.Module, data: Labelled) -> Trajectory[Tensor]:
     return Trajectory(unknown, {"W": W, "a": a, "log_loss": log_loss}, False, "it was trained elsewhere")
 
 
-def plain(network: nn.Module, data: Labelled) -> MLP:
+def plain(network: nn.Module, data: Labeled) -> MLP:
     """A user's network as an MLP of one lane in float64, without biases, that shares nothing with it.
 
     Args:

@@ -26,7 +26,7 @@ KINDS = ("fresh", "same")
 class MonotoneLearners(Study):
     """Does a learner's risk go with its monotonicity index, the chance that one more point helps?
 
-    Gradient descent on soft labels, the max-margin student of hard labels, and minimisers w_δ of the distillation loss
+    Gradient descent on soft labels, the max-margin student of hard labels, and minimizers w_δ of the distillation loss
     with less of gradient descent's bias, all on the same transfer sets. A seed is a block of sets.
     """
 
@@ -89,14 +89,14 @@ class MonotoneLearners(Study):
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
-        colours = [BLUE, ORANGE, *[GREEN] * len(self.delta)]
+        colors = [BLUE, ORANGE, *[GREEN] * len(self.delta)]
         for ax, kind in zip(axes[0], KINDS, strict=True):
             r = result.sel(q=kind)
-            for name, colour in zip(self.learners, colours, strict=True):
+            for name, color in zip(self.learners, colors, strict=True):
                 one = r.sel(learner=name)
                 x, y = one.monotonicity, one.risk
                 spread = [float(v.std("seed", ddof=1) / np.sqrt(len(x)) * 2) if len(x) > 1 else 0.0 for v in (x, y)]
-                ax.errorbar(float(x.mean()), float(y.mean()), spread[1], spread[0], fmt="o", color=colour, ms=4)
+                ax.errorbar(float(x.mean()), float(y.mean()), spread[1], spread[0], fmt="o", color=color, ms=4)
                 below = name == self.learners[0]  # beside it are those with a small δ
                 ax.annotate(
                     name, (float(x.mean()), float(y.mean())), (0, -11) if below else (-9, -2), ha="right", fontsize=7,

@@ -80,7 +80,7 @@ THEOREM = Theorem(
         Demonstration("angles uniform up to 1.2", Verdict.HOLDS, lambda: _case(1.2)),
         Demonstration("no margin: angles up to π/2", Verdict.NOT_APPLICABLE, lambda: _case(RIGHT, beta=1.2)),
         Demonstration(
-            "negative control: minimisers that gradient descent does not find",
+            "negative control: minimizers that gradient descent does not find",
             Verdict.REFUTED,
             lambda: _case(1.2, n=15, delta=5.0),
         ),

@@ -85,7 +85,7 @@ THEOREM = Theorem(
         Demonstration("κ = 2 is more than κ = 1.5 asks for", Verdict.HOLDS, lambda: _case(2.0, 1.5)),
         Demonstration("uniform angles are too wide for κ = 2", Verdict.NOT_APPLICABLE, lambda: _case(1.0, 2.0)),
         Demonstration(
-            "negative control: minimisers that gradient descent does not find",
+            "negative control: minimizers that gradient descent does not find",
             Verdict.REFUTED,
             lambda: _case(2.0, 2.0, n=19, delta=5.0),
         ),

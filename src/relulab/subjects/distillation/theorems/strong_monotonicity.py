@@ -4,7 +4,7 @@ For full-rank transfer sets X₋ ⊂ X₊ the students have ᾱ(w*, ŵ(X₊)) �
 
 since cos ᾱ(w*, ŵ(X)) = ‖P_X w*‖/‖w*‖ and the span of X₊ holds that of X₋. It is checked along chains: points are added
 one by one, in several random orders. While ŵ = 0, as for points at right angles to the teacher, its angle counts as
-π/2. A student that sees hard labels only has no such guarantee, nor have other minimisers of the distillation loss.
+π/2. A student that sees hard labels only has no such guarantee, nor have other minimizers of the distillation loss.
 """
 
 import numpy as np

@@ -5,7 +5,7 @@ With p(θ) = P[ᾱ(w*, x) ≥ θ], the expected transfer risk of distillation is
     E R ≤ p(β) + p(π/2 − β)ⁿ   for every β in [0, π/2]   (5.19).
 
 An error needs a hard test point, at an angle of β or more, or a transfer set without any easy point, at an angle below
-π/2 − β. The proof rests on lemma 5.1, so on what gradient descent does: other minimisers of the same loss have no such
+π/2 − β. The proof rests on lemma 5.1, so on what gradient descent does: other minimizers of the same loss have no such
 bound. The least bound over β is compared with the measured risk; where p is estimated from a sample, by the upper end
 of its band.
 """
@@ -75,7 +75,7 @@ THEOREM = Theorem(
             "inputs in a hyperplane: without a density", Verdict.NOT_APPLICABLE, lambda: flat(17, transfer_risk_bound)
         ),
         Demonstration(
-            "negative control: minimisers that gradient descent does not find",
+            "negative control: minimizers that gradient descent does not find",
             Verdict.REFUTED,
             lambda: _case(2.0, 19, delta=5.0),
         ),

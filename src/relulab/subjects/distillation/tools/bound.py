@@ -1,4 +1,4 @@
-"""The bound on the expected transfer risk, minimised over β (T5 theorems 5.3 and D.4), and its two corollaries."""
+"""The bound on the expected transfer risk, minimized over β (T5 theorems 5.3 and D.4), and its two corollaries."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from jaxtyping import Float64
 from relulab.core.errors import UserError
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw
 
-GRID = 1025  # angles β that are tried, evenly, nearer and nearer to π/2, and between the neighbours of the best
+GRID = 1025  # angles β that are tried, evenly, nearer and nearer to π/2, and between the neighbors of the best
 ROUNDING = 1e-12  # by which the second angle is taken smaller, so that no step of an estimated law is missed
 MOST = 2**40  # points that are never exceeded in a search for how many are needed
 

@@ -102,7 +102,7 @@ def largest_step(X: Tensor, w_star: Tensor, W: Factors) -> float:
 
 
 def _cross_entropy(u: Tensor, y: Tensor) -> Tensor:
-    """ℓ₁ before it is normalised: enough to see whether it comes down, and quicker than ``loss``."""
+    """ℓ₁ before it is normalized: enough to see whether it comes down, and quicker than ``loss``."""
     return (softplus(u) - y * u).mean()
 
 

@@ -23,7 +23,7 @@ FAR = 300.0  # where e^δ may overflow and log(e^a + e^b) is as exact as anythin
 def loss(
     X: Float64[Tensor, "*#sets n d"], w_star: Float64[Tensor, " d"], w: Float64[Tensor, "*#sets d"]
 ) -> Float64[Tensor, "*sets"]:
-    """ℓ₁(w) of T5 eq. 5.1, normalised so that its minimum is 0. Leading axes are sets of points, or many students.
+    """ℓ₁(w) of T5 eq. 5.1, normalized so that its minimum is 0. Leading axes are sets of points, or many students.
 
     >>> X, w_star = torch.eye(2, dtype=torch.float64), torch.tensor([2.0, 0.0], dtype=torch.float64)
     >>> loss(X, w_star, w_star).item(), loss(X, w_star, 0 * w_star).item() > 0.16

@@ -1,4 +1,4 @@
-"""Learners of a linear teacher beside gradient descent: hard targets, and minimisers without its bias (T5 5.4)."""
+"""Learners of a linear teacher beside gradient descent: hard targets, and minimizers without its bias (T5 5.4)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,10 +40,10 @@ def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
 def unbiased(
     X: Numbers, w_star: Numbers, delta: float | Sequence[float], rng: np.random.Generator | int
 ) -> Float64[Tensor, "k *sets d"]:
-    """Minimisers w_δ = ŵ + δ‖ŵ‖ q/‖q‖ of the distillation loss, one a δ, q Gaussian and orthogonal to the points.
+    """Minimizers w_δ = ŵ + δ‖ŵ‖ q/‖q‖ of the distillation loss, one a δ, q Gaussian and orthogonal to the points.
 
     One q serves all δ. All fit the soft labels exactly; with larger δ less of gradient descent's preference for the
-    span is left. Where the points span R^d there is one minimiser only, and w_δ = w*.
+    span is left. Where the points span R^d there is one minimizer only, and w_δ = w*.
 
     Args:
         X: Points, (n, d), a point a row, or (…, n, d) for many sets.

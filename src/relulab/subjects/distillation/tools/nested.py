@@ -49,7 +49,7 @@ class Nested(NamedTuple):
 def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     """The students of the first k points of X, for every k from 1 to n, at about the cost of the last one.
 
-    A QR factorisation takes out of each point what its predecessors have. A point of which less than 1e-10 is left lies
+    A QR factorization takes out of each point what its predecessors have. A point of which less than 1e-10 is left lies
     in their span and adds nothing.
 
     Args:

@@ -30,7 +30,7 @@ def sample_span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.ran
     """The span of unit points. Directions count that they have more than 1e-10 of, as in ``nested_students``."""
 
     def basis(rows: Tensor) -> Tensor:
-        # the triangle of a QR factorisation has the same span and is small, however many points there are
+        # the triangle of a QR factorization has the same span and is small, however many points there are
         _, s, V = torch.linalg.svd(torch.linalg.qr(rows, mode="r").R, full_matrices=False)
         return V[s > DEPENDENT * s[0]]
 

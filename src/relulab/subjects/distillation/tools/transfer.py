@@ -40,7 +40,7 @@ def transfer(X: Numbers, w_star: Numbers) -> Transfer:
             f"the teacher has {len(w_star)} weights and points have {X.shape[-1]} columns: as many are needed of both"
         )
     if not w_star.any():
-        raise UserError("the teacher is zero: it tells nothing about any point, so nothing can be learnt from it")
+        raise UserError("the teacher is zero: it tells nothing about any point, so nothing can be learned from it")
     return Transfer(X, w_star)
 
 

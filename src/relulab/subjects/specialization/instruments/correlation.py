@@ -1,4 +1,4 @@
-"""Normalised correlation of activations: which student follows which teacher node, and how closely."""
+"""Normalized correlation of activations: which student follows which teacher node, and how closely."""
 
 import numpy as np
 import torch
@@ -10,22 +10,22 @@ from relulab.lab.instrument import instrument
 from relulab.nets.hooks import hidden
 
 
-def normalised(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
+def normalized(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
     """Each unit's activations with mean 0 and norm 1 over the samples; a unit that does not change becomes 0.
 
     Changes that are no larger than the rounding of the values themselves count as none.
     """
     largest = f.abs().amax(-2, keepdim=True)
     f = f / largest.where(largest > 0, 1)  # squares of very large or small activations would leave the number range
-    centred = f - f.mean(-2, keepdim=True)
-    norm = centred.norm(dim=-2, keepdim=True)
+    centered = f - f.mean(-2, keepdim=True)
+    norm = centered.norm(dim=-2, keepdim=True)
     constant = norm <= 8 * torch.finfo(f.dtype).eps * f.norm(dim=-2, keepdim=True)
-    return torch.where(constant, 0, centred / norm.where(~constant, 1))
+    return torch.where(constant, 0, centered / norm.where(~constant, 1))
 
 
 @instrument(source="SS (9), LM section 5", ids=("SS.F5", "SS.F7", "SS.F8"))
 def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n"]) -> Float[Tensor, "*lane m n"]:
-    r"""Normalised correlation of every teacher node with every student node.
+    r"""Normalized correlation of every teacher node with every student node.
 
     ρ_{jj'} = f̃*_jᵀ f̃_{j'}, with f̃ the activations over the samples, mean removed, norm one (SS eq. 9). A node whose
     activation is constant has correlation 0 with all. Unchanged by positive rescaling of any unit.
@@ -44,7 +44,7 @@ def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n
         raise UserError(f"the teacher's activations are {f_star.dtype}, the student's {f.dtype}: cast one of them")
     if f.shape[-2] < 2:
         raise UserError("a correlation needs at least two samples")
-    return (normalised(f_star).mT @ normalised(f)).clamp(-1, 1)
+    return (normalized(f_star).mT @ normalized(f)).clamp(-1, 1)
 
 
 def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor | np.ndarray) -> dict[str, Tensor]:

@@ -18,7 +18,7 @@ from relulab.subjects.specialization.instruments.observers import band_counts, k
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import creases, gradient_at, seen
 from relulab.subjects.specialization.tools.groups import two_layer
-from relulab.subjects.specialization.tools.nodes import lowest, regularised
+from relulab.subjects.specialization.tools.nodes import lowest, regularized
 
 SHOWN = 30  # rows of the table
 
@@ -69,7 +69,7 @@ def pair_rows(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], b
     star, mine = lowest(teacher), lowest(student)
     epsilon, nearest = alignment(star, mine, either_side=True).min(1)
     oriented = alignment(star, mine).gather(1, nearest[:, None])[:, 0]
-    sees, v_star = seen(found), regularised(two_layer(teacher)).W[1].data[0]
+    sees, v_star = seen(found), regularized(two_layer(teacher)).W[1].data[0]
     alpha = (v_star @ found.v.T).abs()
     counts, shares = band_counts(star, x, band), kappa(star, mine, x, band)
     strength, (g, _) = v_star.norm(dim=1), gradient_at(teacher, student, x)

@@ -12,7 +12,7 @@ from relulab.core.slope import power
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import GREY, legend, panels
+from relulab.lab.show.figure import GRAY, legend, panels
 from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
@@ -123,7 +123,7 @@ class Misalignment(Study):
                 ax.plot(x, y, ".", label=which, color=_shade(p / max(self.m - 1, 1)), ms=3, alpha=0.6)
             ends = np.nanquantile(level.values, [0.02, 0.98])
             through = np.exp(float((np.log(result.epsilon) - np.log(level)).mean()))
-            ax.plot(ends, ends * through, "--", color=GREY, label="slope 1")
+            ax.plot(ends, ends * through, "--", color=GRAY, label="slope 1")
             ax.set(xscale="log", yscale="log", xlabel=label)
         axes[0, 0].set_ylabel("alignment error of a teacher node")
         legend(figure, axes[0, 0])
@@ -163,7 +163,7 @@ class Misalignment(Study):
 
 
 def _shade(strength: float) -> tuple[float, float, float]:
-    """From the colour of weak nodes (0) to that of strong ones (1)."""
+    """From the color of weak nodes (0) to that of strong ones (1)."""
     weak, strong = np.array([0.93, 0.68, 0.29]), np.array([0.19, 0.39, 0.56])
     return tuple(weak + strength * (strong - weak))
 

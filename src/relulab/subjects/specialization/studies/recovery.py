@@ -98,8 +98,8 @@ class Recovery(TwoLayer):
                 within=(-1, 1),
             ),
             Statement(
-                "SS.F7.polarised-harder",
-                "Polarised teachers are harder: rank correlation of p with the share of nodes recovered after "
+                "SS.F7.polarized-harder",
+                "Polarized teachers are harder: rank correlation of p with the share of nodes recovered after "
                 f"{end} epochs",
                 harder,
                 "<",
@@ -157,7 +157,7 @@ class Recovery(TwoLayer):
             ),
             Statement(
                 "S0.F11.polarity-gap",
-                f"Width does more for the loss of polarised teachers: share of seeds whose {low}× student ends above "
+                f"Width does more for the loss of polarized teachers: share of seeds whose {low}× student ends above "
                 f"the {high}× one at p = {most:g}, less the same at p = {least:g}",
                 (wins.sel(polarity=most) - wins.sel(polarity=least)).values,
                 within=(-1, 1),

@@ -26,7 +26,7 @@ class RecoveryOrder(TwoLayer):
     """Strong teacher nodes are recovered early, weak ones late, by students that shift their focus.
 
     Every node's best student over the epochs, blue the strongest node and red the weakest; then, for one polarity,
-    what each student does towards the strongest nodes.
+    what each student does toward the strongest nodes.
     """
 
     name: ClassVar = "recovery-order"
@@ -53,7 +53,7 @@ class RecoveryOrder(TwoLayer):
         return {
             "best": (("lane", "node"), seen.rho.amax(-1)),
             "loss": (("lane",), seen.loss),
-            "favourite": (("lane", "student"), (seen.rho.argmax(-2) + 1).to(seen.rho.dtype)),
+            "favorite": (("lane", "student"), (seen.rho.argmax(-2) + 1).to(seen.rho.dtype)),
             "followers": (("lane", "node"), (seen.rho > self.threshold).sum(-1).to(seen.rho.dtype)),
             "rho": (("lane", "watched", "student"), seen.rho[:, : self.watched]),
         }
@@ -99,7 +99,7 @@ class RecoveryOrder(TwoLayer):
             ax.set_title(f"teacher node {node + 1}", fontsize=8)
         for ax in axes[-1]:
             ax.set_xlabel("epoch")
-        figure.suptitle(f"Each line is a student, the same colour along a row; p = {p:g}", fontsize=9)
+        figure.suptitle(f"Each line is a student, the same color along a row; p = {p:g}", fontsize=9)
         return figure
 
     def _when(self, result: xr.Dataset) -> Figure:
@@ -131,7 +131,7 @@ class RecoveryOrder(TwoLayer):
         strong, weak = weakness <= quarter, weakness > self.m - quarter
         wait = when.where(weak).mean(order[1:]) - when.where(strong).mean(order[1:])
         last, early = self.epochs, min(self.early, self.epochs)
-        then, now = (_weakness_of(weakness, result.favourite.sel(epoch=epoch)) for epoch in (early, last))
+        then, now = (_weakness_of(weakness, result.favorite.sel(epoch=epoch)) for epoch in (early, last))
         shift = xr.apply_ufunc(np.sign, now - then).mean(("over", "polarity", "student"))
         followers = result.followers.sel(epoch=last)
         crowd = followers.where(strong).mean(order[1:]) - followers.where(weak).mean(order[1:])
@@ -165,9 +165,9 @@ class RecoveryOrder(TwoLayer):
         ]
 
 
-def _weakness_of(weakness: xr.DataArray, favourite: xr.DataArray) -> xr.DataArray:
+def _weakness_of(weakness: xr.DataArray, favorite: xr.DataArray) -> xr.DataArray:
     """The weakness of each student's best teacher node; narrower networks are padded with NaN."""
-    return weakness.sel(node=favourite.fillna(1).astype(int)).where(favourite.notnull())
+    return weakness.sel(node=favorite.fillna(1).astype(int)).where(favorite.notnull())
 
 
 STUDY = RecoveryOrder

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, PositiveInt
 from relulab.core.seeds import Role, stream
 from relulab.core.slope import slopes
 from relulab.lab.claim import Claim, claim
-from relulab.lab.show.figure import GOLD, GREY, RED, TEAL, panels
+from relulab.lab.show.figure import GOLD, GRAY, RED, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.specialization.tools.escape import FLOWS, escape_time
 
@@ -31,11 +31,11 @@ Angle = Annotated[float, Ge(1e-6), Lt(math.pi / 2)]
 
 
 class SlowEscape(Study):
-    """How slow is the turn towards a teacher node for a student that points away from it?
+    """How slow is the turn toward a teacher node for a student that points away from it?
 
     One student starts at the angle θ = π − ϵ from one teacher node. The time until θ₀ is measured under the flow of
     eq. 8, which is ẇ = ‖w‖ g; under the mean gradient flow ẇ = g of a ReLU node on Gaussian inputs; and under the
-    latter with ‖w‖ held fixed, as normalisation does. The text says ~ 1/ϵ.
+    latter with ‖w‖ held fixed, as normalization does. The text says ~ 1/ϵ.
     """
 
     name: ClassVar = "slow-escape"
@@ -81,12 +81,12 @@ class SlowEscape(Study):
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 1, width=4.2, height=3.2)
         ax, epsilon = axes[0, 0], np.geomspace(min(self.epsilon), max(self.epsilon), 50)
-        for kind, (label, colour) in LOOKS.items():
+        for kind, (label, color) in LOOKS.items():
             times = result.time.sel(flow=kind)
-            ax.plot(times.epsilon, times.transpose("epsilon", "seed"), "o", color=colour, ms=3, alpha=0.5)
-            ax.plot(times.epsilon, times.median("seed"), color=colour, lw=3 if kind == "printed" else 1.2, label=label)
-        ax.plot(epsilon, 1 / epsilon, "--", color=GREY, label="1/ϵ, as in the text")
-        ax.plot(epsilon, 2 * np.log(1 / epsilon), ":", color=GREY, label="2 ln(1/ϵ)")
+            ax.plot(times.epsilon, times.transpose("epsilon", "seed"), "o", color=color, ms=3, alpha=0.5)
+            ax.plot(times.epsilon, times.median("seed"), color=color, lw=3 if kind == "printed" else 1.2, label=label)
+        ax.plot(epsilon, 1 / epsilon, "--", color=GRAY, label="1/ϵ, as in the text")
+        ax.plot(epsilon, 2 * np.log(1 / epsilon), ":", color=GRAY, label="2 ln(1/ϵ)")
         ax.set(xscale="log", yscale="log", xlabel="ϵ, for a start at θ = π − ϵ")
         ax.set_ylabel(f"time until θ = {self.theta_0 / math.pi:.3g} π")
         ax.legend(fontsize=8)

@@ -19,6 +19,7 @@ class Statement(NamedTuple):
     bound: float = 0
     note: str = ""
     within: tuple[float, float] = (-np.inf, np.inf)
+    statistic: str = ""
 
 
 def claimed(statements: Iterable[Statement], lost: Bool[np.ndarray, " seed"]) -> list[Claim]:

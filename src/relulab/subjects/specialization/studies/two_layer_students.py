@@ -1,4 +1,4 @@
-"""What the two-layer studies share: teachers, over-realised students, seeds × polarities as lanes."""
+"""What the two-layer studies share: teachers, over-realized students, seeds × polarities as lanes."""
 
 from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal
@@ -58,7 +58,7 @@ class TwoLayer(Study):
     """A unit is one student width with a block of seeds; all polarities of a seed share data, start and batches."""
 
     remarks: ClassVar[str] = (
-        "The set-up is the one the authors ran. The printed text has σ = 10 and learning rate 0.01, which diverges "
+        "The setup is the one the authors ran. The printed text has σ = 10 and learning rate 0.01, which diverges "
         "(sigma=10 trains with lr=0.001), biases that make about half of the inputs active (teacher_bias=median makes "
         "it exactly half) and strengths that follow 1/j^p (fan_out=exact). Training is in float32, the release's in "
         "float64; correlations are taken on held-out points, the release's figure 5 has them on training points."
@@ -153,7 +153,7 @@ class TwoLayer(Study):
         return data.assign_coords(over=over).expand_dims("over")
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
-        """A seed with a network that diverged has no value: its correlations would pass for un-specialised students."""
+        """A seed with a network that diverged has no value: its correlations would pass for un-specialized students."""
         lost = ~np.isfinite(result.loss.sel(epoch=self.epochs)).all(("over", "polarity")).values
         return claimed(self.statements(result), lost)
 

@@ -7,7 +7,7 @@ S = Σ a_k ‖w_k‖,
 
 so (h_k − h_k')(t) = (h_k − h_k')(0) exp(−∫ (h_k + h_k' + S) dt) shrinks, and by theorem 7 the ratio of norms tends to
 a constant. The text goes on: every w̄_k turns to w*. That does not follow. ṙ = −S r, so r keeps its direction r̂(0) and
-dies out exponentially; w̄_k turns towards r̂(0), by no more than ∫‖r‖dt in all, and stops on the way. Only
+dies out exponentially; w̄_k turns toward r̂(0), by no more than ∫‖r‖dt in all, and stops on the way. Only
 Σ a_k w_k gets to w*. The smaller the start, the longer the turning lasts and the smaller the angle that is left. This
 further step serves as the negative control.
 """
@@ -47,7 +47,7 @@ def negative_feedback(
 ) -> Finding:
     """Follows students from W(0) = W and compares h_k − h_1 with what eq. 68 makes of its start.
 
-    That h_k > 0 is asked for at the start: r keeps its direction and every w̄_k turns towards it, so it stays. What
+    That h_k > 0 is asked for at the start: r keeps its direction and every w̄_k turns toward it, so it stays. What
     angles with w* may lose after ``time`` is at most ∫‖r‖dt ≤ ‖r‖/(‖w*‖ − ‖r‖), since S ≥ ‖w* − r‖: it is allowed for.
 
     Args:

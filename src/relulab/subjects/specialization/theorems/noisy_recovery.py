@@ -119,7 +119,7 @@ def _ball(star: Nodes, j: int, mine: Nodes, k: int, box: Box, q: float) -> float
     """The largest radius of a ball in node j's boundary that stays q inside the box and inside k's active side.
 
     Regular nodes and a box of size one, so that the solver's tolerances mean something; the radius is computed again
-    from the centre that it finds.
+    from the center that it finds.
     """
     w, b = star.w[j].numpy(), float(star.b[j])
     Q = np.linalg.svd(w[None])[2][1:].T  # directions within the boundary

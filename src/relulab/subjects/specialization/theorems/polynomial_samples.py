@@ -1,4 +1,4 @@
-r"""SS.T3, specialisation from finitely many points (SS theorem 3; theorem 6 and lemmas 6 and 7 in section D.1).
+r"""SS.T3, specialization from finitely many points (SS theorem 3; theorem 6 and lemmas 6 and 7 in section D.1).
 
 Teacher node j, a student k that observes it, K = m + n nodes in all, γ = 2√d. Take ε' > 0 and let D' be the points of D
 in the band |w*_jᵀx| ≤ ε' where k is active. If
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
-from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialised
+from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialized
 from relulab.subjects.specialization.tools.shifted_students import shifted_students
 
 
@@ -48,7 +48,7 @@ def polynomial_samples(
     'NOT_APPLICABLE'
     """
     root = math.sqrt(points(x).shape[-1])
-    return specialised(Pair.of(teacher, student, x), epsilon, node, Setting(2 * root, 2 * root, False), loose)
+    return specialized(Pair.of(teacher, student, x), epsilon, node, Setting(2 * root, 2 * root, False), loose)
 
 
 def of_networks(
@@ -59,7 +59,7 @@ def of_networks(
 
 THEOREM = Theorem(
     id="SS.T3",
-    title="Specialisation from finitely many points",
+    title="Specialization from finitely many points",
     statement="With enough points near the boundary of an observed teacher node and a gradient of at most "
     "|α_kj| ε'/5 on them and their teacher-agnostic augmentation, a student is ε-aligned with it.",
     source="SS theorem 3; theorem 6 and lemmas 6 and 7 in section D.1",

@@ -1,8 +1,8 @@
-r"""SS.T2 with C1, un-specialised students can be pruned (SS theorem 2, corollary 1, sections C.5, C.6; S0 theorem 3).
+r"""SS.T2 with C1, un-specialized students can be pruned (SS theorem 2, corollary 1, sections C.5, C.6; S0 theorem 3).
 
 Let the conditions of SS.T1 hold: zero gradient on an open region. If a hyperplane that carries students but no teacher
 node is observed by students whose fan-out vectors v span R^C, then Σ v_k ‖w_k‖ = 0 over the students on it. When that
-goes for all such hyperplanes, un-specialised students together add nothing to the output (corollary 1).
+goes for all such hyperplanes, un-specialized students together add nothing to the output (corollary 1).
 
 Students on both sides of one hyperplane count together, since only the bend is determined: σ(z) − σ(−z) = z bends
 nowhere. So the sum over one side alone need not vanish (the negative control), and the corollary needs the students of
@@ -43,7 +43,7 @@ def prunable_students(
     if not isinstance(region, Box):
         return Finding(finite(teacher, student, region), ())
     found = creases(teacher, student, region)
-    spare, (observed, known) = unspecialised(found), _observed(found)
+    spare, (observed, known) = unspecialized(found), _observed(found)
     meant = spare & observed
     says = "hyperplanes of students only that C students with independent v_k observe, at least one"
     conditions = (*zero_gradient(found), Check(says, int(meant.sum()), ">=", 1))
@@ -59,12 +59,12 @@ def prunable_students(
     idle = bool((found.v[found.of < 0] * mine.b[found.of < 0, None].clamp(min=0) == 0).all())  # no constants either
     if meant.any() and bool((observed | ~spare).all()) and not (found.opposite & spare).any() and idle:
         reach = found.box.reach(found.planes).abs().amax(0)[spare]
-        says = "bound on what un-specialised students together add to an output on the box (corollary 1)"
+        says = "bound on what un-specialized students together add to an output on the box (corollary 1)"
         conclusion.append(Check(says, float(reach @ sums[spare]), "==", 0.0, float(reach @ known[spare])))
     return Finding(conditions, tuple(conclusion))
 
 
-def unspecialised(found: Creases) -> Bool[Tensor, " s"]:
+def unspecialized(found: Creases) -> Bool[Tensor, " s"]:
     """Creases on which there is no teacher node."""
     spare = torch.ones(len(found.bend), dtype=torch.bool)
     spare[found.of_star[found.of_star >= 0]] = False
@@ -109,7 +109,7 @@ def _opposite() -> tuple[MLP, MLP]:
 
 THEOREM = Theorem(
     id="SS.T2",
-    title="Un-specialised students can be pruned",
+    title="Un-specialized students can be pruned",
     statement="At zero gradient on an open region, Σ v_k‖w_k‖ = 0 over the students of every hyperplane that no "
     "teacher node has and that C students with independent fan-out observe: such students can go.",
     source="SS theorem 2 and corollary 1, sections C.5 and C.6; S0 theorem 3",
@@ -128,7 +128,7 @@ THEOREM = Theorem(
             lambda: prunable_students(*_opposite(), Box.around(3)),
         ),
         Demonstration(
-            "no un-specialised students",
+            "no un-specialized students",
             Verdict.NOT_APPLICABLE,
             lambda: prunable_students(*exact_pair(spare=False), Box.around(3)),
         ),

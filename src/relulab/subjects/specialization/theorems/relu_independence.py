@@ -86,7 +86,7 @@ def _sample(u: Nodes, visible: Bool[Tensor, " K"], box: Box, seed: int) -> Float
     low, high = box.reach(u)
     y = box.draw(TRIES, generator)[:, None]
     value = (y * u.w).sum(-1) + u.b
-    # from a point y towards the corner of the other side, up to the boundary
+    # from a point y toward the corner of the other side, up to the boundary
     corner, end = torch.where((value < 0)[..., None], top, bottom), torch.where(value < 0, high, low)
     at = (y + (value / (value - end).where(value != end, 1))[..., None] * (corner - y))[:, visible]
     others = (at @ u.w.T + u.b).abs() / math.sqrt(d)

@@ -1,4 +1,4 @@
-r"""SS.T1, student specialisation at zero gradient (SS theorem 1, section C.4; S0 theorem 2).
+r"""SS.T1, student specialization at zero gradient (SS theorem 1, section C.4; S0 theorem 2).
 
 Let a two-layer student have g_1(x) = 0 at every x of an open region R₀, and let no two teacher nodes share a hyperplane
 and all their boundaries meet R₀. If a student k is active somewhere on the boundary of teacher node j within R₀, and
@@ -137,7 +137,7 @@ def _finite() -> Finding:
 
 THEOREM = Theorem(
     id="SS.T1",
-    title="Student specialisation at zero gradient",
+    title="Student specialization at zero gradient",
     statement="If g_1 = 0 on an open region, a teacher node that a student k observes there with α_kj ≠ 0 shares its "
     "hyperplane with some student.",
     source="SS theorem 1, section C.4; S0 theorem 2",

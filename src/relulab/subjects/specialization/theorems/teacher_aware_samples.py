@@ -1,4 +1,4 @@
-r"""SS.T4, specialisation from finitely many points that know the teacher (SS theorem 4; theorem 7 in section D.1).
+r"""SS.T4, specialization from finitely many points that know the teacher (SS theorem 4; theorem 7 in section D.1).
 
 As SS.T3 with γ = 2 and with points x ± 2ε' w̃*_j beside those x that lie in the band of node j, in place of steps along
 all axes: the gradient must be small on fewer points, and fewer are needed, as √d is gone from all bounds.
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
-from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialised
+from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialized
 from relulab.subjects.specialization.tools.shifted_students import shifted_students
 
 SETTING = Setting(gamma=2.0, step=2.0, aware=True)
@@ -37,7 +37,7 @@ def teacher_aware_samples(
     >>> teacher_aware_samples(*shifted_students(1e-4, 10), 0.5).verdict.name  # ten points are too few
     'NOT_APPLICABLE'
     """
-    return specialised(Pair.of(teacher, student, x), epsilon, node, SETTING, loose)
+    return specialized(Pair.of(teacher, student, x), epsilon, node, SETTING, loose)
 
 
 def of_networks(
@@ -48,7 +48,7 @@ def of_networks(
 
 THEOREM = Theorem(
     id="SS.T4",
-    title="Specialisation from finitely many teacher-aware points",
+    title="Specialization from finitely many teacher-aware points",
     statement="With enough points near the boundary of an observed teacher node and a gradient of at most "
     "|α_kj| ε'/5 on them and on points to both sides of that boundary, a student is ε-aligned with it.",
     source="SS theorem 4; theorem 7 in section D.1",

@@ -10,7 +10,7 @@ Three flows of it, each with its own θ̇, where ‖w*‖ = 1 and φ = π − θ
   w is, the faster it turns. ‖w‖ (sin φ)/φ falls exactly as e^(−t/2), which gives cot φ(0) − cot φ(t) =
   (e^(t/2) − 1) φ(0) / (π‖w(0)‖ sin φ(0)): from φ(0) = ϵ to π/2 it takes 2 ln(1 + π‖w(0)‖ cos ϵ / ϵ).
 - ``printed``: ẇ = ‖w‖ g, as theorem 6 is printed and eq. 8 has it; θ̇ = −φ sin φ / 2π, a time of about 2π/ϵ.
-- ``fixed norm``: the part of g across w, which is what normalised weights feel; about 2π‖w‖/ϵ.
+- ``fixed norm``: the part of g across w, which is what normalized weights feel; about 2π‖w‖/ϵ.
 """
 
 from functools import partial

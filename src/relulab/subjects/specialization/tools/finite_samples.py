@@ -15,7 +15,7 @@ from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.band_constants import band_constant
 from relulab.subjects.specialization.tools.creases import gradient_at
 from relulab.subjects.specialization.tools.groups import two_layer
-from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regularised
+from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regularized
 
 
 class Setting(NamedTuple):
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
             student: another with the same inputs and outputs.
             x: points.
         """
-        teacher, student, x = regularised(two_layer(teacher)), two_layer(student), points(x).double()
+        teacher, student, x = regularized(two_layer(teacher)), two_layer(student), points(x).double()
         if x.dim() != 2 or not x.shape[1] == teacher.widths[0] == student.widths[0]:
             raise UserError(
                 f"points of shape {tuple(x.shape)} for networks of {teacher.widths[0]} and {student.widths[0]} inputs"
@@ -59,7 +59,7 @@ class Pair(NamedTuple):
         return (self.student.W[1].data[0] @ self.teacher.W[1].data[0, j]).abs()
 
 
-def specialised(found: Pair, epsilon: float, node: int | None, setting: Setting, loose: bool) -> Finding:
+def specialized(found: Pair, epsilon: float, node: int | None, setting: Setting, loose: bool) -> Finding:
     """What theorems 3 and 4 say of one teacher node.
 
     Args:

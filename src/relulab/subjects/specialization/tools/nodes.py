@@ -34,7 +34,7 @@ def lowest(net: nn.Module, lane: int = 0) -> Nodes:
     return Nodes(net.W[0].data[lane].T.double(), net.b[0].data[lane, 0].double())
 
 
-def regularised(net: nn.Module) -> MLP:
+def regularized(net: nn.Module) -> MLP:
     """The same function with regular hidden nodes, ‖w̃‖ = 1: each norm moves into the weights above (SS definition 1).
 
     A node without weights stays as it is.
@@ -44,7 +44,7 @@ def regularised(net: nn.Module) -> MLP:
 
     >>> net = MLP((2, 1, 1))
     >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[3.0], [4.0]]), torch.tensor([[2.0]])
-    >>> [p.data[0].tolist() for p in regularised(net).W]
+    >>> [p.data[0].tolist() for p in regularized(net).W]
     [[[0.6000000238418579], [0.800000011920929]], [[10.0]]]
     """
     net = deepcopy(net if isinstance(net, MLP) else MLP.of(net))

@@ -9,7 +9,7 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.data.task import Points
 from relulab.nets.mlp import MLP
-from relulab.subjects.specialization.instruments.correlation import normalised
+from relulab.subjects.specialization.instruments.correlation import normalized
 from relulab.train.losses import MSE, Loss
 
 CHUNK = 5000  # points at a time: enough for full speed, few enough to keep memory small
@@ -42,7 +42,7 @@ class Observer:
         self.targets = self.loss.targets(points.Y)
         with torch.no_grad():
             self.f_star = [
-                normalised(teacher.lane(i).double().layers(points.of_lane(i)[0].double())[0][0]).to(points.X.dtype)
+                normalized(teacher.lane(i).double().layers(points.of_lane(i)[0].double())[0][0]).to(points.X.dtype)
                 for i in range(teacher.lanes)
             ]
 
@@ -68,7 +68,7 @@ class Observer:
             total += f.sum(0)
             square += f.square_().sum(0)
         spread = (square - total.square() / N).clamp(min=0)
-        # as in ``normalised``: a unit that never changes has correlation 0, not rounding blown up
+        # as in ``normalized``: a unit that never changes has correlation 0, not rounding blown up
         size = (square + 2 * total * c + N * c.double().square()).clamp(min=0)
         constant = spread <= (8 * torch.finfo(x.dtype).eps) ** 2 * size
         return torch.where(constant, 0, cross / spread.where(~constant, 1).sqrt()).to(x.dtype).clamp(-1, 1), loss

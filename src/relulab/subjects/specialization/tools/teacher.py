@@ -66,7 +66,7 @@ def teacher(
             net.W[l].data[i] = torch.from_numpy(W)
     if bias == "median":
         assert inputs is not None
-        _centre(net, inputs, seeds, root)
+        _center(net, inputs, seeds, root)
     else:
         for b in net.b:
             b.data.fill_(bias)
@@ -114,7 +114,7 @@ def _fan_out(rng: np.random.Generator, W: Float64[np.ndarray, "n k"]) -> Float64
 
 
 @torch.no_grad()
-def _centre(net: MLP, inputs: Inputs, seeds: Sequence[int], root: int) -> None:
+def _center(net: MLP, inputs: Inputs, seeds: Sequence[int], root: int) -> None:
     """Layer by layer, biases that make every hidden unit active on half of the inputs."""
     for i, seed in enumerate(seeds):
         x = torch.from_numpy(inputs.draw(stream(root, Role.TEACHER, seed, 1), MEDIAN_SAMPLE))

@@ -5,9 +5,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import AMBER, BLUE, GREY, LEAF, RED, SILVER, legend, panels
+from relulab.lab.show.figure import AMBER, BLUE, GRAY, LEAF, RED, SILVER, legend, panels
 
-COLOURS = {"different": BLUE, "both 0": AMBER, "both 1": LEAF}
+COLorS = {"different": BLUE, "both 0": AMBER, "both 1": LEAF}
 LABELS = {"different": "different classes", "both 0": "both zeros", "both 1": "both ones"}
 PLUS, MINUS = AMBER, BLUE
 NAMES = ("pictures", *(f"layer {l}" for l in range(1, 8)))
@@ -15,8 +15,8 @@ SHOWN = 10  # singular values, as many as the paper shows
 
 
 def _filled(ax: Axes, bins: np.ndarray, shares: np.ndarray, kind: str) -> None:
-    ax.fill_between(bins, shares, step="mid", color=COLOURS[kind], alpha=0.35, lw=0)
-    ax.step(bins, shares, where="mid", color=COLOURS[kind], lw=1.2, label=LABELS[kind])
+    ax.fill_between(bins, shares, step="mid", color=COLorS[kind], alpha=0.35, lw=0)
+    ax.step(bins, shares, where="mid", color=COLorS[kind], lw=1.2, label=LABELS[kind])
 
 
 def similarity(result: xr.Dataset) -> Figure:
@@ -28,7 +28,7 @@ def similarity(result: xr.Dataset) -> Figure:
         here = one.sel(side=side, layer=layer)
         scale = float(here.scale)
         ends = []
-        for kind in COLOURS:
+        for kind in COLorS:
             _filled(ax, here.inner_bin.values * scale, here.inner.sel(pair=kind).values, kind)
             ends += here.inner_quantile.sel(pair=kind, level=[0.01, 0.99]).values.tolist()
         low, high = min(*ends, 0 if layer == len(NAMES) - 1 else np.inf) * scale, max(ends) * scale
@@ -50,15 +50,15 @@ def cosines(result: xr.Dataset) -> Figure:
     looks = (("start", "after", "before training"), ("end", "after", "after training"),
              ("end", "before", "after training, before the ReLU"))  # fmt: skip
     for ax, (when, side, title) in zip(axes[0], looks, strict=True):
-        for i, kind in enumerate(COLOURS):
+        for i, kind in enumerate(COLorS):
             q = result.cosine_quantile.sel(when=when, side=side, pair=kind).mean("seed")
             x = q.layer.values + 0.22 * (i - 1)
-            ax.vlines(x, q.sel(level=0.01), q.sel(level=0.99), color=COLOURS[kind], lw=1)
-            ax.vlines(x, q.sel(level=0.25), q.sel(level=0.75), color=COLOURS[kind], lw=3.5)
-            ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLOURS[kind], ms=4, label=LABELS[kind])
+            ax.vlines(x, q.sel(level=0.01), q.sel(level=0.99), color=COLorS[kind], lw=1)
+            ax.vlines(x, q.sel(level=0.25), q.sel(level=0.75), color=COLorS[kind], lw=3.5)
+            ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLorS[kind], ms=4, label=LABELS[kind])
             each = result.cosine_quantile.sel(when=when, side=side, pair=kind, level=0.5).transpose("layer", "seed")
-            ax.plot(x + 0.1, each, "_", color=COLOURS[kind], ms=4, mew=0.8)
-        ax.axhline(0, color=GREY, lw=0.8)
+            ax.plot(x + 0.1, each, "_", color=COLorS[kind], ms=4, mew=0.8)
+        ax.axhline(0, color=GRAY, lw=0.8)
         ax.set(title=title, xlabel="layer", xticks=range(len(NAMES)))
         ax.grid(axis="x", visible=False)
     axes[0, 0].set_ylabel("cosine of two held-out digits")
@@ -73,21 +73,21 @@ def weights(result: xr.Dataset) -> Figure:
     figure, axes = panels(1, 2, width=3.2, height=2.6)
     left, right = axes[0]
     top = result.singular.sel(rank=slice(1, SHOWN)).transpose("when", "seed", "rank")
-    for when, colour, words in (("start", SILVER, "before training"), ("end", RED, "after training")):
+    for when, color, words in (("start", SILVER, "before training"), ("end", RED, "after training")):
         for i, row in enumerate(top.sel(when=when).values):
             ax_label = words if not i else None
-            left.plot(top["rank"], row, "o", color=colour, ms=4, alpha=0.6, mec="none", label=ax_label)
+            left.plot(top["rank"], row, "o", color=color, ms=4, alpha=0.6, mec="none", label=ax_label)
     left.set(title=f"a) largest singular values of $W_7$, {top.sizes['seed']} seeds", xlabel="rank")
     left.set(ylabel="singular value", xticks=range(1, SHOWN + 1), ylim=(0, None))
     left.legend()
     one = result.isel(seed=0)
     place, sign = one.place.transpose("neuron", "axis").values, one.outer.values > 0
-    for mark, colour, words in ((sign, PLUS, "$W_8[j] > 0$"), (~sign, MINUS, "$W_8[j] < 0$")):
-        right.plot(*place[mark].T, "o", color=colour, ms=4.5, alpha=0.65, mec="none", label=f"{words}: {mark.sum()}")
+    for mark, color, words in ((sign, PLUS, "$W_8[j] > 0$"), (~sign, MINUS, "$W_8[j] < 0$")):
+        right.plot(*place[mark].T, "o", color=color, ms=4.5, alpha=0.65, mec="none", label=f"{words}: {mark.sum()}")
     right.set(title="b) neurons, rows of $W_7$, one seed", xlabel="first singular direction")
     right.set_ylabel("second")
-    right.axhline(0, color=GREY, lw=0.8)
-    right.axvline(0, color=GREY, lw=0.8)
+    right.axhline(0, color=GRAY, lw=0.8)
+    right.axvline(0, color=GRAY, lw=0.8)
     right.legend()
     return figure
 
@@ -96,11 +96,11 @@ def training(result: xr.Dataset) -> Figure:
     """Loss, mistakes and the similarity of layer-7 features over epochs, a line a seed."""
     figure, axes = panels(1, 3, width=2.6, height=2.2)
     error = 1 - result.accuracy
-    for part, colour in (("train", SILVER), ("held out", RED)):
+    for part, color in (("train", SILVER), ("held out", RED)):
         for ax, values in zip(axes[0, :2], (result.loss, error), strict=True):
-            _lines(ax, values.sel(part=part), colour, part)
-    for kind, colour in COLOURS.items():
-        _lines(axes[0, 2], result.seventh_cosine.sel(pair=kind), colour, LABELS[kind])
+            _lines(ax, values.sel(part=part), color, part)
+    for kind, color in COLorS.items():
+        _lines(axes[0, 2], result.seventh_cosine.sel(pair=kind), color, LABELS[kind])
     axes[0, 0].set(yscale="log", title="binary cross-entropy")
     smallest = float(error.where(error > 0).min()) if bool((error > 0).any()) else 1e-3
     axes[0, 1].set_yscale("symlog", linthresh=smallest, linscale=0.4)
@@ -115,6 +115,6 @@ def training(result: xr.Dataset) -> Figure:
     return figure
 
 
-def _lines(ax: Axes, values: xr.DataArray, colour: str, label: str) -> None:
+def _lines(ax: Axes, values: xr.DataArray, color: str, label: str) -> None:
     rows = values.transpose("epoch", "seed")
-    ax.plot(rows.epoch, rows, "o-", color=colour, ms=2, lw=0.9, alpha=0.6)[0].set_label(label)
+    ax.plot(rows.epoch, rows, "o-", color=color, ms=2, lw=0.9, alpha=0.6)[0].set_label(label)

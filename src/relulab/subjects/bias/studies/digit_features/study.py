@@ -51,7 +51,7 @@ class DigitFeatures(Study):
     source: ClassVar = "IB appendix D, figures 3 and 4, table 1"
     needs: ClassVar = f"MNIST: {HOW}"
     remarks: ClassVar = (
-        "The paper does not print Adam's learning rate: PyTorch's default 1e-3 is taken. Nor does it say how grey "
+        "The paper does not print Adam's learning rate: PyTorch's default 1e-3 is taken. Nor does it say how gray "
         "values are scaled: from −1 (background) to 1 the inner products of the pictures, 280 to 760, lie where the "
         "first panel of its figure has its marks, 400 to 800; from 0 to 1 they would lie below 210. The weights of the "
         "fully connected layers are multiplied by 0.05 and their biases left as PyTorch draws them. The paper shows "
@@ -77,7 +77,7 @@ class DigitFeatures(Study):
     scale: Annotated[float, Gt(0)] = 0.05
     """what the weights of the fully connected layers are multiplied by before training"""
     background: Annotated[float, Lt(1)] = -1.0
-    """what grey value 0 becomes; 255 becomes 1"""
+    """what gray value 0 becomes; 255 becomes 1"""
 
     def ready(self) -> None:
         train, held_out = (mnist(part, CLASSES).labels for part in ("train", "held out"))
@@ -102,8 +102,8 @@ class DigitFeatures(Study):
         return self._pictures(train, some), self._pictures(held_out, np.concatenate(each))
 
     def _pictures(self, digits: Digits, which: Int[np.ndarray, " n"]) -> tuple[Float[Tensor, "n 1 28 28"], Tensor]:
-        grey = torch.from_numpy(digits.images[which].astype(np.float32) / 255)[:, None]
-        x = self.background + (1 - self.background) * grey
+        gray = torch.from_numpy(digits.images[which].astype(np.float32) / 255)[:, None]
+        x = self.background + (1 - self.background) * gray
         return x.contiguous(memory_format=torch.channels_last), torch.from_numpy(digits.labels[which].astype(int))
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:

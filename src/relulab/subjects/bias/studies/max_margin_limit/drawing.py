@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import BLUE, GOLD, GREY, ORANGE, RED, SILVER, TEAL, panels
+from relulab.lab.show.figure import BLUE, GOLD, GRAY, ORANGE, RED, SILVER, TEAL, panels
 
 KINDS = {"paper": ("the paper's data", RED), "spanning": ("supports that span", TEAL)}
 PLACES = {"off": SILVER, "positive": ORANGE, "negative": BLUE, "undecided": GOLD}
@@ -21,16 +21,16 @@ def directions(result: xr.Dataset) -> Figure:
             for i, seed in enumerate(result.seed):
                 one = result.sel(kind=kind, seed=seed)
                 late = (one.log_loss < -1).values
-                words, colour = KINDS[kind]
+                words, color = KINDS[kind]
                 label = words if i == 0 else None
-                ax.plot(-one.log_loss[late], one[name][late], color=colour, lw=0.7, alpha=0.5, label=label)
+                ax.plot(-one.log_loss[late], one[name][late], color=color, lw=0.7, alpha=0.5, label=label)
     ends = float(-result.log_loss.min()) * np.array([1 / 300, 1.0])
     for power, style in ((-0.5, "--"), (-1, ":")):
         axes[0, 0].plot(
             ends,
             0.5 * (ends / ends[0]) ** power,
             style,
-            color=GREY,
+            color=GRAY,
             lw=1,
             label=f"power {power:g}".replace("-", "−"),
         )
@@ -63,7 +63,7 @@ def turning(one: xr.Dataset) -> Animation:
         ax.plot([], [], "o", color=PLACES[name], ms=4, alpha=0.7, label=f"a {mark} 0")[0]
         for name, mark in (("positive", ">"), ("negative", "<"))
     ]
-    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", xlabel="along w₊", ylabel="across w₊, towards w₋")
+    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", xlabel="along w₊", ylabel="across w₊, toward w₋")
     ax.legend(loc="upper right", fontsize=7)
 
     def draw(i: int) -> None:
@@ -74,6 +74,6 @@ def turning(one: xr.Dataset) -> Animation:
 
     return Animation(
         figure, draw, len(frames),
-        "The neurons of a network, first in all directions and of one length, turn towards two rays, the max-margin "
+        "The neurons of a network, first in all directions and of one length, turn toward two rays, the max-margin "
         "directions of the two classes, by the sign of their outer weight, and grow along them.",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, PositiveFloat, PositiveInt
 from torch.nn.functional import normalize
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.flow.gradient_flow import Clock, gradient_flow
 from relulab.lab.claim import Claim
 from relulab.lab.show.animation import Animation
@@ -83,7 +83,7 @@ class MaxMarginLimit(Study):
             for block in blocks(self.seeds, self.lanes)
         ]
 
-    def data(self, kind: str, seed: int) -> Labelled:
+    def data(self, kind: str, seed: int) -> Labeled:
         return KINDS[kind](self.d).draw(stream(self.root, Role.TRAIN, seed), self.n)
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:

@@ -18,12 +18,12 @@ def singular_values(ax: Axes, result: xr.Dataset, layer: int) -> None:
 
 
 def projected(ax: Axes, result: xr.Dataset, layer: int) -> None:
-    """The neurons of the first seed on the two top singular directions; colours are signs of outer weights."""
+    """The neurons of the first seed on the two top singular directions; colors are signs of outer weights."""
     one = result.isel(seed=0)
     x = one.projected.sel(layer=layer)
-    for sign, colour, words in ((1, POSITIVE, "a > 0"), (-1, NEGATIVE, "a < 0")):
+    for sign, color, words in ((1, POSITIVE, "a > 0"), (-1, NEGATIVE, "a < 0")):
         here = x[np.sign(one.outer.values) == sign]
-        ax.plot(here.isel(axis=0), here.isel(axis=1), "o", color=colour, ms=3, alpha=0.7, label=words)
+        ax.plot(here.isel(axis=0), here.isel(axis=1), "o", color=color, ms=3, alpha=0.7, label=words)
     ax.set(title=f"rows of $W_{layer}$, seed {int(one.seed)}", xlabel="first singular direction", ylabel="second")
 
 

@@ -11,8 +11,8 @@ from pydantic import PositiveFloat, PositiveInt
 from torch.nn.functional import normalize
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled import Labeled
+from relulab.data.labeled_task import LabeledTask
 from relulab.lab.study import Study, Tick, Unit, blocks
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
@@ -71,13 +71,13 @@ class Rays(Study):
             for block in blocks(self.seeds, self.lanes)
         ]
 
-    def data(self, seed: int) -> Labelled:
+    def data(self, seed: int) -> Labeled:
         return OppositeOrthants(self.d).draw(stream(self.root, Role.TRAIN, seed), self.n)
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
         seeds = unit.values["seeds"]
         data = [self.data(seed) for seed in seeds]
-        task = LabelledTask(data, seeds=seeds, root=self.root)
+        task = LabeledTask(data, seeds=seeds, root=self.root)
         net = self.start(seeds)
         found = [max_margin(*one[:2]) for one in data]
         w = torch.stack([torch.stack([f.positive.w, f.negative.w]) for f in found])  # seed 2 d

@@ -33,8 +33,8 @@ def random_tasks(result: xr.Dataset) -> Figure:
     ax = axes[0, 0]
     risk, bound = (result[k].values.ravel().clip(FLOOR) for k in ("task_risk", "task_bound"))
     margin = result.task_widest.values.ravel() < np.pi / 2
-    for here, colour, words in ((margin, ORANGE, "with a margin"), (~margin, BLUE, "without")):
-        ax.plot(risk[here], bound[here], "o", color=colour, ms=2, alpha=0.5, label=words)
+    for here, color, words in ((margin, ORANGE, "with a margin"), (~margin, BLUE, "without")):
+        ax.plot(risk[here], bound[here], "o", color=color, ms=2, alpha=0.5, label=words)
     ax.plot([FLOOR, 1], [FLOOR, 1], color=ASH, lw=0.8)
     ax.set(
         xscale="log", yscale="log", xlabel="measured risk", ylabel="bound", title=f"{len(risk)} random tasks",

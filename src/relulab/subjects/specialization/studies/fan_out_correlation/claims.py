@@ -1,4 +1,4 @@
-"""What SS figure 5 says of fan-out and specialisation."""
+"""What SS figure 5 says of fan-out and specialization."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,18 @@ from relulab.subjects.specialization.studies.statements import Statement
 
 
 def small_fan_out(last: xr.Dataset, threshold: float) -> list[Statement]:
-    """Fan-out grows with specialisation, and un-specialised students have a small one.
+    """Fan-out grows with specialization, and un-specialized students have a small one.
 
     Args:
         last: the result after training.
-        threshold: the correlation above which a student is specialised.
+        threshold: the correlation above which a student is specialized.
     """
     wide = last.sel(over=last.over > 1)
     # To three digits: among students that follow perfectly, rounding should not make an order.
     rank = xr.apply_ufunc(
-        _rank_of_present, wide.specialised.round(3), wide.fan_out, input_core_dims=[["student"], ["student"]]
+        _rank_of_present, wide.specialized.round(3), wide.fan_out, input_core_dims=[["student"], ["student"]]
     )
-    follows, strays = wide.specialised > threshold, wide.specialised <= threshold
+    follows, strays = wide.specialized > threshold, wide.specialized <= threshold
     mean, top = (
         np.log10(getattr(wide.fan_out.where(strays), kind)("student"))
         - np.log10(getattr(wide.fan_out.where(follows), kind)("student"))
@@ -33,36 +33,36 @@ def small_fan_out(last: xr.Dataset, threshold: float) -> list[Statement]:
     return [
         Statement(
             "SS.F5.follow",
-            "In over-realised networks fan-out grows with specialisation: rank correlation of best correlation and "
+            "In over-realized networks fan-out grows with specialization: rank correlation of best correlation and "
             "‖v_k‖ over the students of a network",
             rank,
             within=(-1, 1),
         ),
         Statement(
             "SS.F5.small",
-            f"Un-specialised students have small fan-out: log₁₀ mean ‖v_k‖ of {un} less of those above, "
-            "over-realised networks",
+            f"Un-specialized students have small fan-out: log₁₀ mean ‖v_k‖ of {un} less of those above, "
+            "over-realized networks",
             mean,
             "<",
         ),
         Statement(
             "SS.F5.corner",
-            f"No un-specialised student has a large one: log₁₀ largest ‖v_k‖ of {un} less of those above, "
-            "over-realised networks",
+            f"No un-specialized student has a large one: log₁₀ largest ‖v_k‖ of {un} less of those above, "
+            "over-realized networks",
             top,
             "<",
         ),
     ]
 
 
-def polarised_harder(rho: xr.DataArray) -> Statement:
-    """Students of polarised teachers follow them less well.
+def polarized_harder(rho: xr.DataArray) -> Statement:
+    """Students of polarized teachers follow them less well.
 
     Args:
         rho: ρ_mean after training, along "seed", "over" and "polarity".
     """
     return Statement(
-        "SS.F5.polarised-harder",
+        "SS.F5.polarized-harder",
         "Higher p makes reconstruction harder: rank correlation of p with ρ_mean",
         rank_correlation(rho.polarity.values, rho.mean("over").transpose("seed", "polarity").values),
         "<",

@@ -22,7 +22,7 @@ def fan_outs(last: xr.Dataset, polarity: Sequence[float], widths: Sequence[int])
             here = last.sel(polarity=p, over=over)
             for seed in here.seed:
                 one = here.sel(seed=seed)
-                ax.scatter(one.specialised, one.fan_out, s=4, alpha=0.6, lw=0, rasterized=True)
+                ax.scatter(one.specialized, one.fan_out, s=4, alpha=0.6, lw=0, rasterized=True)
             ax.set_title(f"{over}×, p = {p:g}, loss = {float(here.loss.mean()):.1e}", fontsize=8)
         row[0].set_ylabel("fan-out ‖v_k‖")
     for ax in axes[-1]:

@@ -13,7 +13,7 @@ from relulab.data.task import Task
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.correlation import rho_mean
 from relulab.subjects.specialization.studies.fan_out_correlation.claims import (
-    polarised_harder,
+    polarized_harder,
     prunable,
     small_fan_out,
     width_helps,
@@ -31,15 +31,15 @@ NEAR = 0.05  # alignment up to which nodes are merged first
 
 
 class FanOutCorrelation(TwoLayer):
-    """Un-specialised students have small fan-out: no point in the upper left once students are over-realised.
+    """Un-specialized students have small fan-out: no point in the upper left once students are over-realized.
 
     Each point is a student node: how well it follows its best teacher node on held-out points, and the norm ‖v_k‖ of
-    the weights that lead out of it. A colour is a seed.
+    the weights that lead out of it. A color is a seed.
     """
 
     name: ClassVar = "fan-out-correlation"
     ids: ClassVar = ("SS.F5",)
-    title: ClassVar = "Fan-out against specialisation"
+    title: ClassVar = "Fan-out against specialization"
     source: ClassVar = "SS figure 5; S0 figure 3"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
     version: ClassVar = 2  # the widest students are pruned as well
@@ -47,14 +47,14 @@ class FanOutCorrelation(TwoLayer):
     m: PositiveInt = 10
     """hidden nodes of the teacher"""
     threshold: Correlation = 0.95
-    """correlation above which a student is specialised"""
+    """correlation above which a student is specialized"""
 
     def looks(self) -> tuple[int, ...]:
         return (0, self.epochs)
 
     def read(self, seen: Observation) -> Reading:
         return {
-            "specialised": (("lane", "student"), seen.rho.amax(-2)),
+            "specialized": (("lane", "student"), seen.rho.amax(-2)),
             "fan_out": (("lane", "student"), seen.fan_out),
             "rho_mean": (("lane",), rho_mean(seen.rho)),
             "loss": (("lane",), seen.loss),
@@ -95,7 +95,7 @@ class FanOutCorrelation(TwoLayer):
         last = result.sel(epoch=self.epochs)
         return [
             *small_fan_out(last, self.threshold),
-            polarised_harder(last.rho_mean),
+            polarized_harder(last.rho_mean),
             prunable(result.sel(over=max(self.over)), self.polarity, self.kept, self.m),
             width_helps(last.rho_mean),
         ]

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import AMBER, BLUE, CLOUD, GREY, INK, LEAF, PURPLE, RED, TEAL, legend, panels
+from relulab.lab.show.figure import AMBER, BLUE, CLOUD, GRAY, INK, LEAF, PURPLE, RED, TEAL, legend, panels
 
 WINDOW = 0.6  # the papers' picture shows |x₁|, |x₂| up to here
 V_K = r"$\|v_k\|$"
 FAR, NEAR = RED, TEAL
 DASHES = (3, 3.75)
-COLOURS = (RED, AMBER, TEAL, BLUE, PURPLE, LEAF)
+COLorS = (RED, AMBER, TEAL, BLUE, PURPLE, LEAF)
 
 
 def boundary(w: Float[np.ndarray, "n 2"], b: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 2 2"]:
@@ -26,8 +26,8 @@ def boundary(w: Float[np.ndarray, "n 2"], b: Float[np.ndarray, " n"]) -> Float[n
     return np.stack([foot - reach * along, foot + reach * along], -2)
 
 
-def colour(k: int) -> str:
-    return COLOURS[k % len(COLOURS)]
+def color(k: int) -> str:
+    return COLorS[k % len(COLorS)]
 
 
 def _plane(ax: Axes, one: xr.Dataset, ticks: tuple[float, ...] = (-0.5, 0, 0.5)) -> list[Line2D]:
@@ -37,7 +37,7 @@ def _plane(ax: Axes, one: xr.Dataset, ticks: tuple[float, ...] = (-0.5, 0, 0.5))
     ax.set(xlim=(-WINDOW, WINDOW), ylim=(-WINDOW, WINDOW), aspect="equal", xticks=ticks, yticks=ticks)
     # Dashes of each begin a little later, so that students on one line show in turn and the teacher between them.
     return [
-        ax.plot([], [], ls=(k * sum(DASHES) / 3, DASHES), color=colour(k), zorder=3)[0]
+        ax.plot([], [], ls=(k * sum(DASHES) / 3, DASHES), color=color(k), zorder=3)[0]
         for k in range(one.sizes["student"])
     ]
 
@@ -82,7 +82,7 @@ def students(end: xr.Dataset, tolerance: float) -> Figure:
     for which, shade, label in ((near, NEAR, "aligned"), (~near, FAR, "not aligned")):
         name = f"{label}: {which.sum()} of {which.size} students"
         ax.plot(error.values[which], size.values[which], "o", ms=4, alpha=0.6, mec="none", color=shade, label=name)
-    ax.axvline(tolerance, color=GREY, lw=0.8, ls=":")
+    ax.axvline(tolerance, color=GRAY, lw=0.8, ls=":")
     ax.set(xscale="log", yscale="log", xlabel="alignment error with the nearest teacher node")
     ax.set_ylabel("contribution $\\|v_k\\|\\,\\|w_k\\|$")
     ax.set_title(f"All students of {end.sizes['seed']} seeds at the end of training")
@@ -98,7 +98,7 @@ def lines(one: xr.Dataset) -> Animation:
     axes["plane"].set(xlabel="$x_1$", ylabel="$x_2$")
     steps, top = one.step.values, float(one.fan_out.max())
     n = one.sizes["student"]
-    bars = axes["bars"].bar(range(1, n + 1), np.zeros(n), color=[colour(k) for k in range(n)])
+    bars = axes["bars"].bar(range(1, n + 1), np.zeros(n), color=[color(k) for k in range(n)])
     axes["bars"].set(ylim=(0, 1.05 * top), xlabel="student k", ylabel=V_K, xticks=range(1, n + 1))
     axes["bars"].grid(axis="x", visible=False)
     axes["bars"].set_axisbelow(True)
@@ -123,7 +123,7 @@ def lines(one: xr.Dataset) -> Animation:
     first, end = one.isel(step=0), one.isel(step=-1)
     near = end.error.min("node").values
     words = (
-        f"Lines of {n} students turn and shift from step 0 to step {steps[-1]:,} towards the {one.sizes['node']} lines "
+        f"Lines of {n} students turn and shift from step 0 to step {steps[-1]:,} toward the {one.sizes['node']} lines "
         f"of the teacher, while the loss falls from {float(first.loss):.2g} to {float(end.loss):.2g}. At the end "
         + ", ".join(f"student {k + 1} has alignment error {e:.2g} and fan-out {v:.2f}"
                     for k, (e, v) in enumerate(zip(near, end.fan_out.values, strict=True))) + "."

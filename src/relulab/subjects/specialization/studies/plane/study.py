@@ -46,7 +46,7 @@ class Plane(Study):
     title: ClassVar = "Two teachers and six students in the plane"
     source: ClassVar = "SS figure 3; S0 figure 2"
     remarks: ClassVar = (
-        "The papers print no set-up. Their legend at iteration 0 has ‖v_k‖ from 0.03 to 0.04, as 50 outputs with "
+        "The papers print no setup. Their legend at iteration 0 has ‖v_k‖ from 0.03 to 0.04, as 50 outputs with "
         "weights N(0, 0.005²) have, which is the start of their other two-layer runs; so teacher, inputs, rate and "
         "batch are those too, and an iteration is taken as an epoch of 1,000 steps. At the end their un-aligned "
         "students have 0.01 and 0.00, less than at the start. Gradient flow keeps ‖v_k‖² − ‖w̃_k‖² − b_k², so that "

@@ -36,7 +36,7 @@ def equal(result: xr.Dataset) -> list[Claim]:
             "<",
             -1,
             note=f"The angles stop at {float(widest.sel(moment=1).isel(start=0).mean()):.2g} on average. r "
-            "keeps its direction and dies out exponentially, so the students turn towards r(0) and stop on the "
+            "keeps its direction and dies out exponentially, so the students turn toward r(0) and stop on the "
             "way; only Σ a_k w_k gets to w* (S0.T7.feedback).",
         ),
         claim(

@@ -3,9 +3,9 @@
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import BLUE, GOLD, GREY, RED, TEAL, panels
+from relulab.lab.show.figure import BLUE, GOLD, GRAY, RED, TEAL, panels
 
-COLORS = (RED, GOLD, TEAL, BLUE, GREY)
+COLORS = (RED, GOLD, TEAL, BLUE, GRAY)
 
 
 def ratios(result: xr.Dataset, time: float, span: float) -> Figure:
@@ -33,7 +33,7 @@ def ratios(result: xr.Dataset, time: float, span: float) -> Figure:
         lead = lead - lead.isel(moment=0)
         axes[0, 2].plot(moment * span, lead.median("seed"), color=color, lw=1, label=f"ϵ = {extra:g}")
     grown = float((result.lead - result.lead.isel(moment=0)).median("seed").max())
-    axes[0, 2].plot([0, grown], [0, grown], "--", color=GREY, lw=1, label="e^(ϵt)")
+    axes[0, 2].plot([0, grown], [0, grown], "--", color=GRAY, lw=1, label="e^(ϵt)")
     axes[0, 2].set(xlabel="ϵ t", ylabel="ln of growth over the others", title="ϵ w* more for one; median")
     axes[0, 2].legend(fontsize=7)
     return figure

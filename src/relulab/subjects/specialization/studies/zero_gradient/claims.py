@@ -8,7 +8,7 @@ import xarray as xr
 from relulab.core.slope import power
 from relulab.lab.claim import Claim, claim
 
-NEAR = 0.05  # alignment up to which nodes are merged before some are dropped, and count as specialised
+NEAR = 0.05  # alignment up to which nodes are merged before some are dropped, and count as specialized
 FITTED = 1e-6  # root of the summed squares of what is left: a student without active nodes has no gradient either
 NOTHING = 1e-18  # shares of the variance below count as this: rounding
 SPARE = 1.2  # of the teacher's width, that a wide student is cut down to
@@ -53,7 +53,7 @@ def spare(shares: xr.DataArray) -> Claim:
     few, many = (shares.sel(points=N) for N in (least, most))
     return claim(
         "SS.X1.spare",
-        "Un-specialised students add less the more points there are: log₁₀ share of the held-out variance that "
+        "Un-specialized students add less the more points there are: log₁₀ share of the held-out variance that "
         f"students farther than {NEAR:g} from every teacher node add together, at {most:,} points "
         f"less at {least:,}",
         np.log10(many.clip(min=NOTHING).values) - np.log10(few.clip(min=NOTHING).values),

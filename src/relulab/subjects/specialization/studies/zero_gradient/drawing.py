@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import BLUE, GREY, RED, TEAL, legend, panels
+from relulab.lab.show.figure import BLUE, GRAY, RED, TEAL, legend, panels
 
 EXACT = 1e-7  # alignment errors below are far from any that N points could leave: the node is found exactly
 
@@ -26,11 +26,11 @@ def alignments(result: xr.Dataset) -> Figure:
         ax.plot(values.points, values.median("seed"), color=color, label=f"{name}, median of seeds")
     N = np.array([epsilon.points.min(), epsilon.points.max()], dtype=float)
     worst = float(epsilon.max("node").sel(points=N[0]).median())
-    ax.plot(N, worst * N[0] / N, "--", color=GREY, label="1/N, as in theorem 3")
+    ax.plot(N, worst * N[0] / N, "--", color=GRAY, label="1/N, as in theorem 3")
     ax.set(xscale="log", yscale="log", xlabel="training points N", ylabel="alignment error ε", ylim=(EXACT, None))
     share = (epsilon < EXACT).mean("node")
-    axes[0, 1].plot(share.points, share, ".", color=GREY, alpha=0.4)
-    axes[0, 1].plot(share.points, share.mean("seed"), color=GREY)
+    axes[0, 1].plot(share.points, share, ".", color=GRAY, alpha=0.4)
+    axes[0, 1].plot(share.points, share.mean("seed"), color=GRAY)
     axes[0, 1].set(xscale="log", ylim=(-0.02, 1.02), xlabel="training points N")
     axes[0, 1].set_ylabel(f"share of nodes with ε < {EXACT:g}")
     legend(figure, ax)
@@ -48,7 +48,7 @@ def merging(result: xr.Dataset) -> Figure:
     for N in change.points.values:
         axes[0, 0].plot(change.merged, change.sel(points=N).median("seed"), label=f"N = {N:,}")
         axes[0, 1].plot(left.merged, left.sel(points=N).mean("seed"))
-    axes[0, 0].plot(change.merged, change.merged, "--", color=GREY, label="ε")
+    axes[0, 0].plot(change.merged, change.merged, "--", color=GRAY, label="ε")
     axes[0, 0].set(xscale="log", yscale="log", xlabel="merged up to ε", ylabel="largest change, held out")
     axes[0, 1].set(xscale="log", xlabel="merged up to ε", ylabel="nodes left")
     legend(figure, axes[0, 0])
@@ -67,7 +67,7 @@ def pruning(lost: xr.DataArray, m: int) -> Figure:
     for seed in lost.seed:
         ax.plot(lost.kept, lost.sel(seed=seed), color=BLUE, alpha=0.4, lw=0.8)
     ax.plot(lost.kept, lost.median("seed"), color=BLUE, lw=2, label=f"{int(lost.over)}× students, median of seeds")
-    ax.axvline(m, color=GREY, ls="--", lw=1, label="the teacher's width")
+    ax.axvline(m, color=GRAY, ls="--", lw=1, label="the teacher's width")
     ax.set(yscale="log", xlabel="nodes kept", ylabel="share of the held-out variance lost")
     legend(figure, ax, columns=1)
     return figure

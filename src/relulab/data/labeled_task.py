@@ -1,4 +1,4 @@
-"""Labelled data sets as a task for SGD: a lane a data set, an epoch a pass over it."""
+"""Labeled data sets as a task for SGD: a lane a data set, an epoch a pass over it."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
+from relulab.data.labeled import Labeled
 from relulab.data.task import Points
 
 
-class LabelledTask:
+class LabeledTask:
     """Data set i for lane i, with the order of its batches from the stream of ``seeds[i]``.
 
     An epoch goes through all points once in a random order, as a shuffled data loader does; what does not fill a last
@@ -26,7 +26,7 @@ class LabelledTask:
         dtype: Floating type in which points and labels are kept.
 
     >>> from relulab.subjects.bias.tools.orthants import OppositeOrthants
-    >>> task = LabelledTask([OppositeOrthants(3).draw(np.random.default_rng(0), 10)], seeds=[0])
+    >>> task = LabeledTask([OppositeOrthants(3).draw(np.random.default_rng(0), 10)], seeds=[0])
     >>> sorted(task.batches(0, 2, 5).flatten().tolist()) == list(range(10))
     True
     """
@@ -35,7 +35,7 @@ class LabelledTask:
     fresh = False
 
     def __init__(
-        self, data: Sequence[Labelled], *, seeds: Sequence[int], root: int = 0, dtype: torch.dtype = torch.float32
+        self, data: Sequence[Labeled], *, seeds: Sequence[int], root: int = 0, dtype: torch.dtype = torch.float32
     ):
         shapes = {tuple(one.X.shape) for one in data}
         if len(data) != len(seeds) or len(shapes) != 1:

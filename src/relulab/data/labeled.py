@@ -11,7 +11,7 @@ from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Points in rows with labels ±1, both in float64; ``names`` are the user's own labels of −1 and +1."""
 
     X: Float64[Tensor, "n d"]
@@ -23,7 +23,7 @@ class Labelled(NamedTuple):
         return self.X[self.y == label]
 
 
-def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
+def labeled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labeled:
     """A data set of two classes, checked: finite, at least two columns, two labels, no point with both of them.
 
     Labels may be any two values; the one that sorts last (1 of 0 and 1, True, "yes" of "no" and "yes") becomes +1.
@@ -34,7 +34,7 @@ def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
         y: Labels, (n,), of any two values.
         strict: Whether points of one column, and equal points of both labels, are refused.
 
-    >>> labelled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
+    >>> labeled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
     """
     X, labels = tensor("points", X).detach().double(), np.asarray(y)
@@ -51,7 +51,7 @@ def labelled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labelled:
     if len(wrong):
         raise UserError(f"{len(wrong)} of {len(X)} points have NaN or infinite entries, the first is row {wrong[0]}")
     signs, names = _signs(labels)
-    found = Labelled(X, signs, names)
+    found = Labeled(X, signs, names)
     if strict:
         _no_contradiction(found)
     return found
@@ -72,7 +72,7 @@ def _signs(y: np.ndarray) -> tuple[Float64[Tensor, " n"], tuple[str, str]]:
     return torch.from_numpy(np.where(y == values[1], 1.0, -1.0)), (str(values[0]), str(values[1]))
 
 
-def _no_contradiction(data: Labelled) -> None:
+def _no_contradiction(data: Labeled) -> None:
     """No point may bear both labels: nothing could separate it from itself."""
     rows = np.ascontiguousarray(data.X.numpy() + 0.0)  # + 0 makes one zero of the two
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]

@@ -1,4 +1,4 @@
-"""SGD on labelled data: passes over the points, the logistic loss, residual networks; each against plain PyTorch."""
+"""SGD on labeled data: passes over the points, the logistic loss, residual networks; each against plain PyTorch."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from torch.nn.functional import softplus
 
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled_task import LabelledTask
+from relulab.data.labeled_task import LabeledTask
 from relulab.nets.initial import residual_default, torch_default
 from relulab.nets.residual import Residual
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
@@ -17,9 +17,7 @@ SEEDS = (0, 5)
 
 
 def task(dtype=torch.float64, n=20):
-    return LabelledTask(
-        [OppositeOrthants(4).draw(stream(0, Role.TRAIN, s), n) for s in SEEDS], seeds=SEEDS, dtype=dtype
-    )
+    return LabeledTask([OppositeOrthants(4).draw(stream(0, Role.TRAIN, s), n) for s in SEEDS], seeds=SEEDS, dtype=dtype)
 
 
 def plain(weights, x):
@@ -69,7 +67,7 @@ def test_mistakes_are_one_sentence():
     with pytest.raises(UserError, match="a pass over 20 points has 4"):
         task().batches(0, 5, 5)
     with pytest.raises(UserError, match="of 2 shapes"):
-        LabelledTask([OppositeOrthants(d).draw(stream(0, Role.TRAIN, 0), 8) for d in (3, 4)], seeds=SEEDS)
+        LabeledTask([OppositeOrthants(d).draw(stream(0, Role.TRAIN, 0), 8) for d in (3, 4)], seeds=SEEDS)
     with pytest.raises(UserError, match="at least two layers"):
         Residual((3, 4, 1), depth=1)
     with pytest.raises(UserError, match="of 2 lanes with 4"):

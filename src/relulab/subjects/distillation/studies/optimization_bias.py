@@ -1,4 +1,4 @@
-"""T5 figure 5.4: minimisers of the distillation loss that gradient descent would not find, on MNIST."""
+"""T5 figure 5.4: minimizers of the distillation loss that gradient descent would not find, on MNIST."""
 
 from typing import Annotated, ClassVar
 
@@ -32,14 +32,14 @@ class OptimisationBias(Study):
     and ones, without a bias; risk is counted on the digits held out.
     """
 
-    name: ClassVar = "optimisation-bias"
+    name: ClassVar = "optimization-bias"
     ids: ClassVar = ("T5.F4",)
     title: ClassVar = "Transfer risk without gradient descent's bias"
     source: ClassVar = "T5 section 5.4.2, figure 5.4"
     needs: ClassVar = f"MNIST: {HOW}"
     remarks: ClassVar = (
-        "The text prints δ = 0, 10, …, 90; 1 and 3 are measured as well. How the teacher's regression is penalised it "
-        "does not say: here by ‖w‖²/2. Grey values are scaled from 0 to 1."
+        "The text prints δ = 0, 10, …, 90; 1 and 3 are measured as well. How the teacher's regression is penalized it "
+        "does not say: here by ‖w‖²/2. Gray values are scaled from 0 to 1."
     )
     presets: ClassVar = {
         "smoke": {"seeds": 5, "n_teacher": 100, "n": 20, "delta": (0, 1, 10)},

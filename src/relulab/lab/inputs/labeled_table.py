@@ -10,13 +10,13 @@ from relulab.lab.input import Input
 if TYPE_CHECKING:
     from torch import nn
 
-    from relulab.data.labelled import Labelled
+    from relulab.data.labeled import Labeled
 
 
-class LabelledTable(Input):
+class LabeledTable(Input):
     """Points of two classes."""
 
-    title: ClassVar = "labelled points"
+    title: ClassVar = "labeled points"
 
     data: Path
     """Points with labels: .csv, .tsv, .parquet, .npz (X and y) or .npy."""
@@ -27,16 +27,16 @@ class LabelledTable(Input):
         """The points and labels."""
         return (self._table(),)
 
-    def _table(self) -> "Labelled":
+    def _table(self) -> "Labeled":
         from relulab.io.tables import read_table
 
         return read_table(self.data, self.label)
 
 
-class TableAndStart(LabelledTable):
+class TableAndStart(LabeledTable):
     """Points of two classes, and perhaps the network that training begins with."""
 
-    title: ClassVar = "labelled points, and perhaps a network before training"
+    title: ClassVar = "labeled points, and perhaps a network before training"
 
     start: Path | None = None
     """A network before training: .safetensors, .npz, .pt or .pth."""
@@ -48,10 +48,10 @@ class TableAndStart(LabelledTable):
         return self._table(), _network(self.start, self.slope)
 
 
-class TrainedOnTable(LabelledTable):
+class TrainedOnTable(LabeledTable):
     """Points of two classes, and perhaps a network that was trained on them and what it was before."""
 
-    title: ClassVar = "labelled points, and perhaps a network trained on them and its start"
+    title: ClassVar = "labeled points, and perhaps a network trained on them and its start"
 
     network: Path | None = None
     """A network trained on the points: .safetensors, .npz, .pt or .pth."""

@@ -1,4 +1,4 @@
-r"""IB.C1, the function that is learnt (IB corollary 1).
+r"""IB.C1, the function that is learned (IB corollary 1).
 
 Under the conditions of theorem 1 there are constants u, z ≥ 0 with
 
@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from relulab.core.seeds import Role, stream
-from relulab.data.labelled import Labelled
-from relulab.lab.inputs.labelled_table import TrainedOnTable
+from relulab.data.labeled import Labeled
+from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance, limit_function
 from relulab.subjects.bias.theorems.max_margin_neurons import FALLS, FAR, LATE, bounded, falls
@@ -29,8 +29,8 @@ from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSuppo
 POINTS = 1000
 
 
-def learnt_function(
-    data: Labelled,
+def learned_function(
+    data: Labeled,
     network: nn.Module | None = None,
     start: nn.Module | None = None,
     *,
@@ -60,7 +60,7 @@ def learnt_function(
             ReLUs.
 
     >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable
-    >>> learnt_function(Labelled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
+    >>> learned_function(Labeled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
     'NOT_APPLICABLE'
     """
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
@@ -99,16 +99,16 @@ def distance(
 
 def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, until: float = 300, **options: Any) -> Finding:
     points = data.draw(stream(0, Role.DEMONSTRATION, 10), n)
-    return learnt_function(points, width=20, until=until, step=0.8, **options)
+    return learned_function(points, width=20, until=until, step=0.8, **options)
 
 
 THEOREM = Theorem(
     id="IB.C1",
-    title="The function that is learnt",
+    title="The function that is learned",
     statement="Under the conditions of theorem 1, f(x)/‖θ‖² tends to u ρ(w₊ᵀx) − z ρ(w₋ᵀx) at every x, with u, z ≥ 0.",
     source="IB corollary 1, eq. 10",
-    check=learnt_function,
-    on={TrainedOnTable: learnt_function},
+    check=learned_function,
+    on={TrainedOnTable: learned_function},
     variants=("linear",),
     demonstrations=(
         Demonstration("data whose supports span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),
