@@ -27,12 +27,12 @@ test: style
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 style: setup
-	$(BIN)/ruff check --quiet src tests benchmarks docs/build.py
-	$(BIN)/ruff format --quiet --check src tests benchmarks docs/build.py
+	$(BIN)/ruff check --quiet src tests benchmarks docs
+	$(BIN)/ruff format --quiet --check src tests benchmarks docs
 	$(BIN)/pyrefly check --summary=none
 
 docs: setup
-	$(BIN)/python docs/build.py site
+	$(BIN)/python docs/build/site.py site
 
 benchmark: setup
 	$(BIN)/python benchmarks/training.py

@@ -1,4 +1,4 @@
-"""One angle for both libraries: against arccos where that is exact, and against known angles where it is not."""
+"""Angles in NumPy and torch: compared with arccos where that is accurate, and with known angles elsewhere."""
 
 import numpy as np
 import pytest
@@ -36,11 +36,11 @@ def test_norms_of_both():
 
 
 @pytest.mark.parametrize(("u", "v", "says"), [
-    (np.ones((2, 3)), np.ones(2), "do not go together"),
-    (np.ones((2, 1)), np.ones(2), "as many entries"),
-    (np.zeros(2), np.ones(2), "1 vectors are zero"),
-    (np.array([[np.nan, 1.0], [1.0, 1.0]]), np.ones(2), "1 vectors are zero or NaN"),
+    (np.ones((2, 3)), np.ones(2), r"shapes that broadcast, got \(2, 3\) and \(2,\)"),
+    (np.ones((2, 1)), np.ones(2), r"same number of entries, got shapes \(2, 1\) and \(2,\)"),
+    (np.zeros(2), np.ones(2), "but 1 of 1 are zero or contain NaN"),
+    (np.array([[np.nan, 1.0], [1.0, 1.0]]), np.ones(2), "but 1 of 2 are zero or contain NaN"),
 ])  # fmt: skip
-def test_what_has_no_direction_is_told(u, v, says):
+def test_vectors_without_a_direction_are_refused(u, v, says):
     with pytest.raises(UserError, match=says):
         directions(u, v)

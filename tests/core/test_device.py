@@ -1,4 +1,4 @@
-"""To the CPU and back, on a device that is not there."""
+"""Moving tensors to the CPU and back, tested with a simulated device."""
 
 from typing import NamedTuple
 
@@ -15,16 +15,16 @@ class Answer(NamedTuple):
 
 
 @by_cpu
-def doubled(x, *, more=0.0):
+def doubled(x, *, offset=0.0):
     """Twice x."""
-    return Answer(torch.from_numpy(2 * x.numpy() + more), "by NumPy")
+    return Answer(torch.from_numpy(2 * x.numpy() + offset), "by NumPy")
 
 
-def test_an_answer_comes_back():
+def test_results_return_to_the_device():
     with Watched():
         x = torch.ones(2).to(DEVICE)
-        found = doubled(x, more=1.0)
-        assert isinstance(found, Answer) and isinstance(found.value, Elsewhere) and found.value.tolist() == [3, 3]
+        result = doubled(x, offset=1.0)
+        assert isinstance(result, Answer) and isinstance(result.value, Elsewhere) and result.value.tolist() == [3, 3]
     assert type(doubled(torch.ones(2)).value) is torch.Tensor and doubled.__doc__ == "Twice x."
 
 

@@ -1,4 +1,4 @@
-"""Doors: names are imported when they are first used, and an editor sees the same ones."""
+"""Lazy packages import a name when it is first used."""
 
 import subprocess
 import sys

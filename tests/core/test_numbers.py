@@ -1,4 +1,4 @@
-"""What a user has, as tensors of one floating type."""
+"""Conversion of user input to tensors of one floating-point type."""
 
 import numpy as np
 import pytest
@@ -21,17 +21,17 @@ SINGLE, DOUBLE = torch.float32, torch.float64
     ((torch.arange(2), np.arange(2)), DOUBLE),
 ])  # fmt: skip
 def test_the_widest_floating_type_wins(given, dtype):
-    found = tensors(**dict(zip("ab", given, strict=True)))
-    assert [t.dtype for t in found] == [dtype, dtype]
-    assert [t.tolist() for t in found] == [torch.as_tensor(x).tolist() for x in given]
+    converted = tensors(**dict(zip("ab", given, strict=True)))
+    assert [t.dtype for t in converted] == [dtype, dtype]
+    assert [t.tolist() for t in converted] == [torch.as_tensor(x).tolist() for x in given]
 
 
-def test_a_tensor_stays_the_one_it_is():
+def test_a_tensor_is_returned_unchanged():
     x = torch.ones(2, requires_grad=True)
     assert tensor("x", x) is x and tensors(x=x)[0].requires_grad
 
 
-def test_arrays_that_torch_alone_refuses_or_warns_of():
+def test_reversed_and_read_only_arrays_are_accepted():
     x = np.arange(6.0).reshape(3, 2)
     assert tensor("x", x[::-1]).tolist() == x[::-1].tolist()
     x.setflags(write=False)
@@ -40,6 +40,6 @@ def test_arrays_that_torch_alone_refuses_or_warns_of():
 
 
 @pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], ["a", "b"], [None, 1.0], np.array([1j]), torch.ones(2) * 1j])
-def test_what_are_no_numbers_is_said_under_its_name(given):
-    with pytest.raises(UserError, match=r"^weights "):
+def test_the_error_names_the_argument_that_is_not_numeric(given):
+    with pytest.raises(UserError, match=r"^weights must be real numbers"):
         tensors(weights=given, X=[1.0])

@@ -1,4 +1,4 @@
-"""Slopes against sums written out, and what is not known said by NaN."""
+"""Slopes compared with explicit sums, and NaN for undefined slopes."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_a_power_is_the_slope_of_the_logarithms():
     assert power(x, 5 * x**-1.5) == pytest.approx(-1.5, rel=1e-12)
 
 
-def test_columns_go_side_by_side_and_do_not_spoil_each_other():
+def test_columns_are_fitted_independently():
     x = np.array([1.0, 2.0, 3.0, 7.0])
     together = power(x, np.stack([x**2, 0 * x, x**-1, np.where(x > 2, np.nan, x)], 1))
     assert together[[0, 2]] == pytest.approx([2.0, -1.0])
@@ -32,11 +32,11 @@ def test_columns_go_side_by_side_and_do_not_spoil_each_other():
     ([1.0], [2.0]), ([1.0, 2.0], [1.0, 0.0]), ([0.0, 2.0], [1.0, 1.0]), ([1.0, 2.0], [np.nan, 1.0]),
     ([1.0, np.inf], [1.0, 1.0]), ([], []),
 ])  # fmt: skip
-def test_what_has_no_power_is_nan(x, y):
+def test_undefined_exponents_are_nan(x, y):
     assert np.isnan(power(np.array(x), np.array(y)))
 
 
-def test_a_study_may_ask_for_more_points():
+def test_the_smallest_number_of_points_can_be_set():
     x = np.array([1.0, 2.0])
     assert power(x, x) == pytest.approx(1.0) and np.isnan(power(x, x, fewest=3))
 
@@ -46,5 +46,5 @@ def test_slopes_of_every_seed():
     x, y = xr.DataArray(rng.standard_normal(5), dims="n"), xr.DataArray(rng.standard_normal((3, 5)), dims=("seed", "n"))
     assert slopes(x, y) == pytest.approx([by_hand(x.values, row) for row in y.values], rel=1e-12)
     y[1, 2] = np.nan
-    found = slopes(x, y)
-    assert np.isnan(found).tolist() == [False, True, False]
+    fitted = slopes(x, y)
+    assert np.isnan(fitted).tolist() == [False, True, False]

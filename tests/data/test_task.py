@@ -1,4 +1,4 @@
-"""Tasks: a seed's points and batches are its own, to the bit."""
+"""Tasks: the points and batches of a seed are bitwise independent of other seeds."""
 
 import numpy as np
 import pytest
@@ -59,19 +59,19 @@ def test_inputs_have_the_stated_spread(inputs, spread):
 
 def test_disagreeing_sizes_are_refused():
     net = teacher((8, 4, 3), seeds=[0, 1])
-    with pytest.raises(UserError, match="one seed a lane"):
+    with pytest.raises(UserError, match="expected one seed per lane of the teacher"):
         Task(net, Gaussian(8), seeds=[0])
-    with pytest.raises(UserError, match="dimension 9"):
+    with pytest.raises(UserError, match="got dimension 9"):
         Task(net, Gaussian(9), seeds=[0, 1])
 
 
 def test_inputs_need_a_dimension_and_a_spread():
     for wrong in (lambda: Gaussian(0), lambda: Gaussian(3, std=-1.0), lambda: Uniform(3, half=0.0)):
-        with pytest.raises(UserError, match="must be positive"):
+        with pytest.raises(UserError, match="a positive dimension and a positive spread"):
             wrong()
 
 
 def test_seeds_out_of_range_are_refused():
     for seed in (-1, 2**32):
-        with pytest.raises(UserError, match="given was"):
+        with pytest.raises(UserError, match=r"expected seeds from 0 to 2³² − 1 = 4294967295, got"):
             teacher((8, 4, 3), seeds=[seed])

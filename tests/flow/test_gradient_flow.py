@@ -1,4 +1,4 @@
-"""Gradient flow against plain small steps in time, against itself at half the step, and what flows must keep."""
+"""Gradient flow compared with small time steps and with half the step, and conserved quantities."""
 
 import math
 from itertools import pairwise
@@ -23,7 +23,7 @@ def data(seeds=(0,), d=4, n=12, kind=OppositeOrthants):
 
 
 def random_labels(d=4, n=12):
-    """Data that no theorem speaks of: neurons cross boundaries of points all the time."""
+    """Data outside the scope of the theorems: neurons often change the points on which they are active."""
     rng = stream(1, Role.TRAIN, 0)
     return torch.from_numpy(rng.standard_normal((1, n, d))), torch.from_numpy(rng.choice((-1.0, 1.0), (1, n)))
 
@@ -46,13 +46,13 @@ def naive(net, X, y, end: float, dt: float):
 
 
 class Until:
-    """Keeps the weights at every look, with the time there."""
+    """Records time and weights at every snapshot."""
 
     def __init__(self, net):
-        self.net, self.seen = net, []
+        self.net, self.snapshots = net, []
 
     def __call__(self, clock):
-        self.seen.append((math.exp(clock.log_t[0]), [W.data[0].clone() for W in self.net.W]))
+        self.snapshots.append((math.exp(clock.log_t[0]), [W.data[0].clone() for W in self.net.W]))
 
 
 @pytest.mark.parametrize("make", [
@@ -66,7 +66,7 @@ def test_small_steps_in_time_lead_to_the_same_weights(make, points):
     net = make()
     watch = Until(net)
     gradient_flow(net, X, y, until=1e6, step=0.01, steps=200, each=watch)
-    end, weights = watch.seen[-1]
+    end, weights = watch.snapshots[-1]
     assert end > 0.1
     coarse, fine = (naive(make(), X, y, end, end / n) for n in (400, 800))
     for W, a, b in zip(weights, coarse, fine, strict=True):
@@ -77,7 +77,7 @@ def test_small_steps_in_time_lead_to_the_same_weights(make, points):
 
 
 def test_halving_the_step_hardly_changes_the_directions_of_live_neurons():
-    """Those that turn off stop where they are, which is known to about a step."""
+    """Neurons that become inactive stop; where they stop is accurate only up to a step."""
     X, y = data(seeds=(0, 1), d=6, n=30)
     directions = []
     for step in (0.4, 0.2, 0.1):
@@ -95,12 +95,14 @@ def test_the_loss_never_rises_by_more_than_a_step_where_the_path_is_stiff():
         rng = stream(2, Role.TRAIN, seed)
         X = torch.from_numpy(rng.standard_normal((1, 20, 4)))
         y = X[..., 0].sign() if seed % 2 else torch.from_numpy(rng.choice((-1.0, 1.0), (1, 20)))
-        net, seen = balanced((4, 12, 1), [seed]), []
-        gradient_flow(net, X, y, until=30, steps=400, each=lambda clock, seen=seen: seen.append(float(clock.log_loss)))
-        assert max(b - a for a, b in pairwise(seen)) < 0.5 and seen[-1] < seen[0]
+        net, losses = balanced((4, 12, 1), [seed]), []
+        gradient_flow(
+            net, X, y, until=30, steps=400, each=lambda clock, losses=losses: losses.append(float(clock.log_loss))
+        )
+        assert max(b - a for a, b in pairwise(losses)) < 0.5 and losses[-1] < losses[0]
 
 
-def test_a_path_that_does_not_move_on_ends():
+def test_a_stalled_flow_ends():
     X = torch.tensor([[1.0, 0.0], [1.0, 1e-9], [0.0, 1.0]], dtype=torch.float64)
     y = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
     clock = gradient_flow(balanced((2, 6, 1), [0]), X, y)
@@ -108,7 +110,7 @@ def test_a_path_that_does_not_move_on_ends():
 
 
 def test_a_start_that_is_not_balanced_takes_shorter_steps():
-    """a_j far above ‖w_j‖ turns a neuron fast: the same neurons stay on as with steps far smaller."""
+    """Neurons with |a_j| far above ‖w_j‖ rotate fast; the same neurons stay active as with much smaller steps."""
     X, y = data(d=3, n=10)
     on = []
     for step in (0.4, 0.01):
@@ -140,22 +142,22 @@ def test_norms_stay_balanced_and_signs_stay():
     assert len(gaps) > 20 and max(gaps) < 1e-12
 
 
-def test_the_linear_phase_is_the_path_of_the_whole_network():
+def test_the_linear_phase_equals_the_flow_of_the_full_network():
     X, y = data(seeds=(0, 1), d=5, n=20)
     net = balanced((5, 8, 1), [0, 1])
     gradient_flow(net, X, y, until=5)
     neurons = Neurons(net.W[0].data.mT, net.W[1].data[..., 0])
-    whole, phase = TwoLayer(X, y), LinearPhase(X, y, neurons)
+    full, phase = TwoLayer(X, y), LinearPhase(X, y, neurons)
     assert phase.applies
     state = phase.start()
     for _ in range(50):
         h = torch.tensor([0.01, 0.02], dtype=torch.float64)
-        a, b = whole.pull(neurons), phase.pull(state)
-        for one, other in zip(a[1:4], b[1:4], strict=True):
-            torch.testing.assert_close(one, other, rtol=1e-10, atol=0)
-        neurons, state = whole.moved(neurons, a.along, h), phase.moved(state, b.along, h)
-    for one, other in zip(neurons, phase.neurons_at(state), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
+        a, b = full.pull(neurons), phase.pull(state)
+        for expected, actual in zip(a[1:4], b[1:4], strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-10, atol=0)
+        neurons, state = full.moved(neurons, a.along, h), phase.moved(state, b.along, h)
+    for expected, actual in zip(neurons, phase.neurons_at(state), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_a_linear_phase_that_breaks_is_noticed():
@@ -169,8 +171,8 @@ def test_a_linear_phase_that_breaks_is_noticed():
     assert not LinearPhase(X, -y, neurons).applies
 
 
-def test_a_broken_linear_phase_gives_back_to_the_whole_network(monkeypatch):
-    """Were the supposition wrong, the path would be the same, only slower."""
+def test_the_full_network_is_followed_after_a_linear_phase_breaks(monkeypatch):
+    """Restarting from the full network gives the same trajectory, only more slowly."""
     X, y = data(d=4, n=12, kind=SpanningSupports)
     nets = [balanced((4, 6, 1), [0]) for _ in range(2)]
     gradient_flow(nets[0], X, y, until=60)
@@ -218,14 +220,14 @@ def test_networks_that_are_all_off_stand_still():
 
 
 @pytest.mark.parametrize(("net", "change", "says"), [
-    (lambda: MLP((4, 3, 1), dtype=torch.float64), {}, "no biases"),
-    (lambda: balanced((4, 3, 1), [0]).float(), {}, "float64"),
-    (lambda: balanced((5, 3, 1), [0]), {}, "networks of 5 inputs"),
-    (lambda: balanced((4, 3, 1), [0, 1, 2]), {"lanes": 2}, "one for all, or one a lane"),
-    (lambda: balanced((4, 3, 1), [0]), {"step": 0.0}, "step=0.0"),
-    (lambda: balanced((4, 3, 1), [0]), {"labels": 3.0}, r"\+1 or −1"),
+    (lambda: MLP((4, 3, 1), dtype=torch.float64), {}, r"no biases .*, got MLP with widths \(4, 3, 1\), bias=True"),
+    (lambda: balanced((4, 3, 1), [0]).float(), {}, r"in float64, got MLP .* torch\.float32"),
+    (lambda: balanced((5, 3, 1), [0]), {}, "networks with 5 inputs, got"),
+    (lambda: balanced((4, 3, 1), [0, 1, 2]), {"lanes": 2}, "one per lane, got 2 data sets for 3 lanes"),
+    (lambda: balanced((4, 3, 1), [0]), {"step": 0.0}, "expected 0 < step ≤ 1 and until > 0, got step=0.0"),
+    (lambda: balanced((4, 3, 1), [0]), {"labels": 3.0}, r"expected labels \+1 or −1"),
 ])  # fmt: skip
-def test_mistakes_are_one_sentence(net, change, says):
+def test_wrong_arguments_are_refused(net, change, says):
     X, y = data(seeds=range(change.get("lanes", 1)))
     with pytest.raises(UserError, match=says):
         gradient_flow(net(), X, y * change.get("labels", 1.0), step=change.get("step", 0.4))

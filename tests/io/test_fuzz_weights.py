@@ -1,6 +1,6 @@
-"""Ten thousand damaged files of weights: each is refused in one line, or it gives a network that computes.
+"""Ten thousand damaged weight files: each is refused with a one-line error, or gives a network that can be evaluated.
 
-The files are read in a process of their own, so that a crash of the interpreter is seen as the case that caused it.
+The files are read in a separate process, so that a crash of the interpreter can be attributed to its case.
 """
 
 import faulthandler
@@ -25,7 +25,7 @@ MEMORY = 6_000_000_000  # bytes of address space over what is in use: a file of 
 
 
 def seeds(folder: Path) -> list[Path]:
-    """Whole files, small ones, of every format."""
+    """Small valid files of every format."""
     torch.manual_seed(0)
     plain = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
     pictures = nn.Sequential(
@@ -69,7 +69,7 @@ BYTES = (b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\x7f", b"\xf
 
 
 def mutated(rng: random.Random, content: bytes, other: bytes) -> bytes:
-    """One to four of: a flip, a cut, an insertion, a splice, a number or a word exchanged, a piece twice."""
+    """Apply one to four mutations: flip, cut, insert, splice, replace a number or a word, or duplicate a part."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         # Half of the changes hit the first bytes, where formats keep their headers.
@@ -110,7 +110,7 @@ NAMES = (
 
 
 def rezipped(rng: random.Random, content: bytes, path: Path) -> None:
-    """A zip archive with a member changed and its check sums right: the change reaches the reader of members."""
+    """Change a member of a zip archive and keep its checksums valid, so that the change reaches the reader."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(path, "w") as changed:
         inside = {member.filename: archive.read(member) for member in archive.infolist()}
         heads = [n for n in inside if n.endswith((".json", ".pkl", ".npy", "byteorder", ".format_version"))]
@@ -120,7 +120,7 @@ def rezipped(rng: random.Random, content: bytes, path: Path) -> None:
 
 
 def tried(path: Path) -> str:
-    """Reads a file and runs what it gave; anything but a refusal in one line goes through to the caller."""
+    """Load a file and evaluate the network; every error other than a one-line UserError is raised."""
     from relulab import UserError, load
 
     try:
@@ -136,37 +136,37 @@ def tried(path: Path) -> str:
 
 def fuzz(folder: Path, count: int) -> dict[str, int]:
     torch.set_num_threads(1)
-    whole = {path: path.read_bytes() for path in seeds(folder)}
-    assert {tried(path) for path in whole} == {"loaded"}
+    contents = {path: path.read_bytes() for path in seeds(folder)}
+    assert {tried(path) for path in contents} == {"loaded"}
     if (pages := Path("/proc/self/statm")).exists():
         in_use = int(pages.read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (in_use + MEMORY,) * 2)
-    found = {"loaded": 0, "refused": 0}
-    paths = list(whole)
+    counts = {"loaded": 0, "refused": 0}
+    paths = list(contents)
     for case in range(count):
         rng = random.Random(case)
         seed, other = paths[case % len(paths)], rng.choice(paths)
         path = folder / f"case{seed.suffix}" if seed.suffix != ".npy" else folder / "case" / seed.name
         path.parent.mkdir(exist_ok=True)
         if seed.suffix in (".npz", ".pt", ".pth", ".pt2") and rng.random() < 0.6:
-            rezipped(rng, whole[seed], path)
+            rezipped(rng, contents[seed], path)
         else:
-            path.write_bytes(mutated(rng, whole[seed], whole[other]))
+            path.write_bytes(mutated(rng, contents[seed], contents[other]))
         faulthandler.dump_traceback_later(HANG, exit=True)
         (folder / "now").write_text(f"case {case}, from {seed.name}")
-        found[tried(path)] += 1
+        counts[tried(path)] += 1
     faulthandler.cancel_dump_traceback_later()
-    return found
+    return counts
 
 
 def test_damaged_files_are_refused_or_compute(tmp_path):
     words = [sys.executable, "-W", "error", __file__, str(tmp_path), str(CASES)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{(tmp_path / 'now').read_text()}, exit {done.returncode}: {done.stderr[-3000:]}"
-    found = json.loads(done.stdout)
-    assert found["loaded"] + found["refused"] == CASES
-    # A mutator whose files are all refused, or none, would say little.
-    assert found["loaded"] > CASES / 100 and found["refused"] > CASES / 2
+    counts = json.loads(done.stdout)
+    assert counts["loaded"] + counts["refused"] == CASES
+    # The test is meaningful only if some files are loaded and some are refused.
+    assert counts["loaded"] > CASES / 100 and counts["refused"] > CASES / 2
 
 
 def test_a_crash_of_the_interpreter_has_an_exit_code():
@@ -174,7 +174,7 @@ def test_a_crash_of_the_interpreter_has_an_exit_code():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode not in (0, 1)
 
 
-def test_a_reader_that_breaks_is_seen(tmp_path, monkeypatch):
+def test_other_errors_of_the_reader_are_raised(tmp_path, monkeypatch):
     monkeypatch.setattr("relulab.io.network.read_tensors", lambda path: 1 / 0)
     (tmp_path / "a.npz").write_bytes(b"x")
     with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""A linear teacher from a file: under every name and shape it comes in, and one sentence for each mistake."""
+"""Reading a linear teacher with all supported names and shapes, and errors for invalid files."""
 
 import numpy as np
 import pytest
@@ -25,11 +25,11 @@ def test_weights_by_any_name_and_shape(tmp_path, name, shape):
 
 def test_a_bias_comes_last(tmp_path):
     for names in (("weight", "bias"), ("coef_", "intercept_"), ("w", "b")):
-        found = read_linear_teacher(write(tmp_path, **dict(zip(names, (W[None], np.array([4.0])), strict=True))), 3)
-        assert found.tolist() == [*W, 4.0]
-    found = read_linear_teacher(write(tmp_path, w=np.append(W, 4.0)), 3)
+        w_read = read_linear_teacher(write(tmp_path, **dict(zip(names, (W[None], np.array([4.0])), strict=True))), 3)
+        assert w_read.tolist() == [*W, 4.0]
+    w_read = read_linear_teacher(write(tmp_path, w=np.append(W, 4.0)), 3)
     X = np.arange(6.0).reshape(2, 3)
-    assert (with_ones(X, found) @ found).tolist() == (X @ W + 4).tolist() and with_ones(X, W) is X
+    assert (with_ones(X, w_read) @ w_read).tolist() == (X @ W + 4).tolist() and with_ones(X, W) is X
 
 
 def test_every_format(tmp_path):
@@ -43,14 +43,14 @@ def test_every_format(tmp_path):
 
 
 @pytest.mark.parametrize("arrays, says", [
-    ({"w": np.ones((2, 3))}, "weights of shape (2, 3); one vector was expected"),
-    ({"w": W[:2]}, "2 weights, for points with 3 columns: 3 were expected, or 4 with a bias"),
-    ({"w": W, "b": np.ones(2)}, "one vector was expected"),
-    ({"w": W[:2], "b": np.ones(1)}, "3 weights, the bias among them, for points with 3 columns"),
-    ({"w": np.ones(0)}, "0 weights"),
-    ({"p": W, "q": W}, "holds p, q: which is the teacher? Call it weight"),
-    ({"0.weight": np.ones((3, 3)), "2.weight": W[None]}, "holds 0.weight, 2.weight: a teacher of one layer"),
-    ({"w": np.array([1, np.nan, 2])}, "NaN or infinite"),
+    ({"w": np.ones((2, 3))}, "got weights of shape (2, 3) and 0 biases"),
+    ({"w": W[:2]}, "expected 3 weights for points with 3 columns, or 4 including the bias, got 2: use"),
+    ({"w": W, "b": np.ones(2)}, "expected one weight vector and at most one bias"),
+    ({"w": W[:2], "b": np.ones(1)}, "or 4 including the bias, got 3 including the bias"),
+    ({"w": np.ones(0)}, "got 0: use"),
+    ({"p": W, "q": W}, "got p, q: rename its array"),
+    ({"0.weight": np.ones((3, 3)), "2.weight": W[None]}, "contains 0.weight, 2.weight: keep one weight"),
+    ({"w": np.array([1, np.nan, 2])}, "NaN or infinite in 1 of 3 entries"),
 ])  # fmt: skip
 def test_what_is_refused(tmp_path, arrays, says):
     with pytest.raises(UserError) as refusal:

@@ -1,4 +1,4 @@
-"""Networks to and from files: what is loaded computes what was saved, whoever saved it."""
+"""Loading and saving networks: a loaded network computes the same as the saved one."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def module(*widths: int, bias: bool = True, dtype=torch.float32, seed: int = 0) 
 
 
 def written(tensors: dict[str, torch.Tensor], path):
-    """The file as its own library writes it."""
+    """Write a file with the library of its format."""
     if path.suffix == ".safetensors":
         save_file({name: t.contiguous() for name, t in tensors.items()}, path)
     elif path.suffix == ".npz":
@@ -71,7 +71,7 @@ def test_every_format_keeps_every_bit(tmp_path_factory, widths, bias, dtype, end
     slope=st.sampled_from([0.0, 0.01, 0.1, 1 / 3]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
-def test_what_is_saved_comes_back_to_the_bit(tmp_path_factory, widths, lanes, bias, slope, dtype):
+def test_saved_networks_are_loaded_bitwise_equal(tmp_path_factory, widths, lanes, bias, slope, dtype):
     net = torch_default(widths, seeds=range(lanes), bias=bias, slope=slope, dtype=dtype)
     path = save(net, tmp_path_factory.mktemp("saved") / "net.safetensors")
     loaded = load(path)
@@ -96,9 +96,9 @@ def test_a_sequential_is_saved_with_its_slope(tmp_path):
 
 
 @pytest.mark.parametrize("slope", ["steep", "nan", "1", "-0.5", "[0.1]"])
-def test_a_noted_slope_that_is_none_is_refused(tmp_path, slope):
+def test_an_invalid_slope_in_the_metadata_is_refused(tmp_path, slope):
     save_file(module(3, 4, 2).state_dict(), tmp_path / "a.safetensors", {"slope": slope})
-    with pytest.raises(UserError, match=r"a\.safetensors notes a slope"):
+    with pytest.raises(UserError, match=r"expected a slope from 0 .* in the metadata of .*a\.safetensors, got"):
         load(tmp_path / "a.safetensors")
 
 
@@ -123,7 +123,7 @@ def test_short_numbers_are_read_as_float32(tmp_path, dtype):
     same_outputs(loaded, net.float(), 3)
 
 
-def test_layers_of_several_types_are_read_in_the_finest(tmp_path):
+def test_layers_of_several_types_are_read_in_the_widest(tmp_path):
     state = module(3, 5, 4, 2).state_dict()
     state["2.weight"] = state["2.weight"].double() + 1e-12
     state["2.weight"][0, 0] = 1e300  # infinite in float32

@@ -1,4 +1,4 @@
-"""Points of two classes from a user's files: the same data whatever the format, and one sentence for each mistake."""
+"""Reading points of two classes: the same data in every format, and one-line errors for invalid files."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ def frame(label="y", last=True) -> pd.DataFrame:
 
 
 def write(folder, name: str) -> str:
-    """The data in one of many ways."""
+    """Write the data in one of many formats."""
     path = folder / name
     text = {
         "header.csv": frame(),
@@ -59,8 +59,8 @@ FILES = ["header.csv", "first.csv", "last.csv", "tab.tsv", "bare.csv", "numbered
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_same_data_in_every_format(tmp_path, name):
-    found = read_table(write(tmp_path, name))
-    assert np.array_equal(found.X.numpy(), X) and np.array_equal(found.y.numpy(), Y)
+    table = read_table(write(tmp_path, name))
+    assert np.array_equal(table.X.numpy(), X) and np.array_equal(table.y.numpy(), Y)
 
 
 @pytest.mark.parametrize("label", ["b", "1", 1, -3])
@@ -70,14 +70,14 @@ def test_another_column_of_labels(tmp_path, label, ending):
     table = pd.DataFrame({"a": X[:, 0], "b": words, "c": X[:, 1], "y": X[:, 2]})
     path = tmp_path / f"x.{ending}"
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
-    found = read_table(path, label)
-    assert np.array_equal(found.X.numpy(), X) and np.array_equal(found.y.numpy(), Y) and found.names == ("ham", "spam")
+    table = read_table(path, label)
+    assert np.array_equal(table.X.numpy(), X) and np.array_equal(table.y.numpy(), Y) and table.names == ("ham", "spam")
 
 
-def test_words_without_a_header_and_an_array_of_words(tmp_path):
+def test_text_labels_without_a_header_and_in_an_array(tmp_path):
     (tmp_path / "x.csv").write_text("0.5,1,no\n1,-2.5,yes\n")
-    found = read_table(tmp_path / "x.csv")
-    assert found.X.tolist() == [[0.5, 1], [1, -2.5]] and found.y.tolist() == [-1, 1] and found.names == ("no", "yes")
+    table = read_table(tmp_path / "x.csv")
+    assert table.X.tolist() == [[0.5, 1], [1, -2.5]] and table.y.tolist() == [-1, 1] and table.names == ("no", "yes")
     (tmp_path / "x.csv").write_text("no,0.5,1\nyes,1,-2.5\n")
     assert read_table(tmp_path / "x.csv", "0").X.tolist() == [[0.5, 1], [1, -2.5]]
     np.savez(tmp_path / "x.npz", X=[[0.5, 1], [1, -2.5]], kind=["no", "yes"], y=[3, 3])
@@ -92,24 +92,24 @@ def test_pictures_are_rows(tmp_path):
 TEXTS = {
     "a,b,y\n": "has no rows",
     "\n\n": "has no rows",
-    "a,b,y\n1,2,0\n1,,1\n": "column b has 1 missing values, the first in row 1",
-    "a,b,y\n1,2,0\n1,3,\n": "column y has 1 missing values",
-    "a,b,y\n1,2,0\n1,red,1\n": "column b has 'red' in row 1, which is no number",
-    "a,b,y\n1,2,0\n1,2,3,1\n": "is no csv table",
-    "a,b,y\n1,2,3,0\n1,2,3,1\n": "is no csv table",
-    ",a,b,y\n0,1,2,0\n1,3,2,1\n": "column 0 has no name; if it numbers the rows",
-    "a;b;y\n1;2;0\n1;3;1\n": "one column: in .csv files a comma",
-    "a,b,y\n1,2,0\n1,3,2\n1,4,1\n": "labels take 3 values",
-    "a,b,y\n1,2,1\n1,3,1\n": "all 2 points have the label 1",
-    "a,y\n1,0\n2,1\n": "d = 1 columns",
-    "a,b,y\n1,2,0\n1,inf,1\n": "1 of 2 points have NaN or infinite entries, the first is row 1",
-    "a,b,y\n1,2,0\n1,2,1\n": "rows 0 and 1 are the same point with opposite labels",
+    "a,b,y\n1,2,0\n1,,1\n": "column b has missing values in 1 of 2 rows, first in row 1",
+    "a,b,y\n1,2,0\n1,3,\n": "column y has missing values in 1 of 2 rows",
+    "a,b,y\n1,2,0\n1,red,1\n": "expected numbers in column b, got 'red' in row 1",
+    "a,b,y\n1,2,0\n1,2,3,1\n": "is not a valid csv table",
+    "a,b,y\n1,2,3,0\n1,2,3,1\n": "is not a valid csv table",
+    ",a,b,y\n0,1,2,0\n1,3,2,1\n": "column 0 has no name: name it, or, if it contains row numbers",
+    "a;b;y\n1;2;0\n1;3;1\n": "got one: separate columns by commas in .csv files",
+    "a,b,y\n1,2,0\n1,3,2\n1,4,1\n": "expected labels of two classes, got 3 different labels (0, 1, 2)",
+    "a,b,y\n1,2,1\n1,3,1\n": "but all 2 points have the label 1",
+    "a,y\n1,0\n2,1\n": "at least 2 columns, got d = 1",
+    "a,b,y\n1,2,0\n1,inf,1\n": "NaN or infinite values in 1 of 2 rows, first in row 1",
+    "a,b,y\n1,2,0\n1,2,1\n": "rows 0 and 1 (counting from 0) are the same point with different labels",
     "a,b,y\n1,2,0\n\x00,\x00": "",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_texts_that_are_refused(tmp_path, text):
+def test_invalid_csv_files_are_refused(tmp_path, text):
     (tmp_path / "x.csv").write_text(text)
     refused(tmp_path / "x.csv", TEXTS[text])
 
@@ -125,10 +125,10 @@ def test_arrays_that_are_refused(tmp_path):
         np.savez(tmp_path / "x.npz", **arrays)
         return tmp_path / "x.npz"
 
-    refused(npz(X=X), "which are the labels?")
-    refused(npz(a=X, b=X, y=Y), "which are the points? Call them X")
-    refused(npz(X=X, y=Y), "has no array 'yy' of labels: did you mean 'y'?", "yy")
-    refused(npz(X=X, y=Y[:3]), "points of shape (7, 3), labels of shape (3,)")
+    refused(npz(X=X), "got X: rename the labels to y")
+    refused(npz(a=X, b=X, y=Y), "expected points named X in")
+    refused(npz(X=X, y=Y), "has no array of labels named 'yy': did you mean 'y'?", "yy")
+    refused(npz(X=X, y=Y[:3]), "got points of shape (7, 3) and labels of shape (3,)")
     refused(npz(X=X.astype(str), y=Y), "real numbers")
     refused(npz(X=X, y=Y.astype(object)), "Python objects")
     np.save(tmp_path / "x.npy", X[0])
@@ -137,19 +137,20 @@ def test_arrays_that_are_refused(tmp_path):
     refused(tmp_path / "x.npy", "Python objects")
 
 
-def test_columns_that_are_not_there(tmp_path):
+def test_missing_label_columns_are_refused(tmp_path):
     path = tmp_path / "x.csv"
     frame("species").to_csv(path, index=False)
-    refused(path, "has no column 'specie' of labels: did you mean 'species'?", "specie")
-    refused(path, "has no column 4 of labels: it has 4, numbered from 0", "4")
+    refused(path, "has no column of labels named 'specie': did you mean 'species'?", "specie")
+    refused(path, "expected a column of labels from 0 to 3", "4")
 
 
 @pytest.mark.parametrize("name, says", [
-    ("x.xlsx", "ends with .xlsx: points of two classes are read from .npz"), ("x", "has no ending"),
-    ("x.csv", "is empty"), ("missing.csv", "No such file"), ("folder.csv", "is a folder"), ("x.npz", "no zip archive"),
-    ("x.npy", "no array"), ("x.parquet", "is no parquet table"), ("binary.csv", "is no csv table"),
+    ("x.xlsx", "expected a .npz, .npy, .csv, .tsv or .parquet file, got"), ("x", "which has no extension"),
+    ("x.csv", "is empty"), ("missing.csv", "No such file"), ("folder.csv", "is a folder"),
+    ("x.npz", "expected a zip archive"), ("x.npy", "not a valid NumPy array"),
+    ("x.parquet", "is not a valid parquet table"), ("binary.csv", "is not a valid csv table"),
 ])  # fmt: skip
-def test_files_that_are_none(tmp_path, name, says):
+def test_invalid_files_are_refused(tmp_path, name, says):
     path = tmp_path / name
     if name == "folder.csv":
         path.mkdir()
@@ -185,8 +186,8 @@ def test_features_are_all_columns(tmp_path, name):
         table.to_parquet(path)
     else:
         table.to_csv(path, index=False, header=name != "bare.csv", sep="\t" if name == "x.tsv" else ",")
-    found, labels = read_features(path)
-    assert np.array_equal(found, X) and found.dtype == np.float64 and labels is None
+    points, labels = read_features(path)
+    assert np.array_equal(points, X) and points.dtype == np.float64 and labels is None
 
 
 @pytest.mark.parametrize("name, label", [
@@ -203,8 +204,8 @@ def test_features_with_labels_apart(tmp_path, name, label):
         np.save(path, table.to_numpy())
     else:
         table.to_csv(path, index=False) if name == "x.csv" else table.to_parquet(path)
-    found, labels = read_features(path, label)
-    assert np.array_equal(found, X) and np.array_equal(labels, p)
+    points, labels = read_features(path, label)
+    assert np.array_equal(points, X) and np.array_equal(labels, p)
 
 
 @pytest.mark.parametrize("shape", [(7, 2, 3), (7, 1, 2, 3)])
@@ -222,19 +223,19 @@ def test_features_that_are_refused(tmp_path):
         assert says in str(refusal.value) and name in str(refusal.value) and "\n" not in str(refusal.value)
 
     for name, array, says in (
-        ("line.npy", X[0], "points of shape (3,)"), ("none.npy", X[:0], "has no points"),
-        ("thin.npy", X[:, :0], "points of shape (7, 0)"), ("nan.npy", X * np.nan, "NaN or infinite"),
+        ("line.npy", X[0], "or images, got (3,)"), ("none.npy", X[:0], "contains no points"),
+        ("thin.npy", X[:, :0], "or images, got (7, 0)"), ("nan.npy", X * np.nan, "NaN or infinite"),
     ):  # fmt: skip
         np.save(tmp_path / name, array)
         refuses(name, says)
     np.savez(tmp_path / "two.npz", a=X, b=X)
-    refuses("two.npz", "holds a, b: which are the points? Call them X")
+    refuses("two.npz", "got a, b: rename the array of points to X")
     refuses("two.npz", "did you mean 'a'?", "aa")
     np.savez(tmp_path / "inf.npz", X=np.where(np.arange(7)[:, None] == 4, np.inf, X), p=Y)
-    refuses("inf.npz", "1 of 7 points have NaN or infinite entries, the first is row 4")
-    refuses("inf.npz", "the first is row 4", "p")
+    refuses("inf.npz", "NaN or infinite values in 1 of 7 rows, first in row 4")
+    refuses("inf.npz", "first in row 4", "p")
     (tmp_path / "x.csv").write_text("a,b,c\n1,red,2\n")
-    refuses("x.csv", "column b has 'red' in row 0, which is no number")
+    refuses("x.csv", "expected numbers in column b, got 'red' in row 0")
     (tmp_path / "x.csv").write_text("a,b,c\n")
     refuses("x.csv", "has no rows")
     refuses("missing.npy", "No such file")

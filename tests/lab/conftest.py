@@ -1,4 +1,4 @@
-"""Small runs for those who read runs; a browser for their reports."""
+"""Fixtures: small runs for tests that read runs, and a browser for their reports."""
 
 import json
 import shutil

@@ -17,7 +17,7 @@ def test_the_papers_behind_an_id(wanted, tags):
     assert [paper.tag for paper in cited(wanted)] == tags
 
 
-def test_an_id_that_nothing_has_is_refused():
+def test_an_unknown_id_is_rejected():
     with pytest.raises(UserError, match="did you mean"):
         cited("SS.F77")
 

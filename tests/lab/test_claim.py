@@ -1,4 +1,4 @@
-"""Claims: intervals that cover, and verdicts that need the whole interval."""
+"""Claims: the coverage of intervals, and verdicts that need the whole interval."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_interval_is_students():
     assert (c.low, c.high) == pytest.approx((low, high))
 
 
-def test_interval_covers_as_often_as_it_says():
+def test_interval_has_its_nominal_coverage():
     rng = np.random.default_rng(0)
     covered = [c.low < 0 < c.high for c in (claim("X", "s", rng.normal(size=8), ">", 0) for _ in range(2000))]
     assert abs(np.mean(covered) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 2000)
@@ -35,7 +35,7 @@ def test_few_or_missing_seeds_give_no_verdict(values):
     assert c.verdict.name == "INCONCLUSIVE" and ("seeds" in c.note)
 
 
-def test_a_tie_with_the_bound_is_no_refutation():
+def test_a_tie_with_the_bound_is_inconclusive():
     assert claim("X", "s", [0.0] * 6, ">", 0).verdict.name == "INCONCLUSIVE"
 
 

@@ -1,4 +1,4 @@
-"""Inputs: options become a thing to load, mistakes become one sentence."""
+"""Inputs: options are converted and loaded, and errors are one sentence."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -37,19 +37,19 @@ class Pair(Input):
         return self.first, self.second
 
 
-def test_text_becomes_values():
+def test_text_is_converted_to_values():
     assert Pair.given(first="3", second="0.5").load() == (3, 0.5) and Pair.required() == ["first"]
 
 
 @pytest.mark.parametrize("options, sentence", [
-    ({"first": "0"}, "FIRST 0: it should be greater than or equal to 1"),
-    ({"first": "many"}, "FIRST many: it should be a valid integer"),
-    ({"first": "1", "second": "nan"}, "--second nan: it should be a finite number"),
-    ({}, "FIRST is needed"),
-    ({"first": "1", "secnd": "3"}, "there is no option --secnd: did you mean 'second'?"),
+    ({"first": "0"}, "FIRST: expected a value greater than or equal to 1, got 0"),
+    ({"first": "many"}, "FIRST: expected a valid integer, got many"),
+    ({"first": "1", "second": "nan"}, "--second: expected a finite number, got nan"),
+    ({}, "FIRST is missing: add it"),
+    ({"first": "1", "secnd": "3"}, "unknown option --secnd: did you mean 'second'?"),
     ({"first": "2"}, "both numbers are the same: give two"),
 ])  # fmt: skip
-def test_mistakes_are_one_sentence(options, sentence):
+def test_errors_are_one_sentence(options, sentence):
     with pytest.raises(UserError) as error:
         Pair.given(**options)
     assert str(error.value) == sentence
@@ -63,7 +63,7 @@ def files(tmp_path) -> Path:
     return tmp_path
 
 
-def test_every_input_loads_what_it_names(files):
+def test_every_input_loads_its_files(files):
     net, x, table = files / "a.safetensors", files / "x.npy", files / "table.npz"
     (one, points), (a, b, _) = OneNetwork(network=net, data=x).load(), TwoNetworks(a=net, b=net, data=x).load()
     teacher, student, _ = TeacherStudent(teacher=net, student=net, data=x, slope=0.1).load()
@@ -79,7 +79,7 @@ def test_every_input_loads_what_it_names(files):
     ]  # fmt: skip
 
 
-def test_settings_do_not_go_with_a_network_that_is_trained_already(files):
+def test_settings_cannot_be_combined_with_a_trained_network(files):
     given = TrainedOnTable(data=files / "table.npz", network=files / "a.safetensors")
     with pytest.raises(UserError, match="leave out --set or --network"):
         given.allow({"width": 3})
@@ -87,12 +87,12 @@ def test_settings_do_not_go_with_a_network_that_is_trained_already(files):
     TrainedOnTable(data=files / "table.npz").allow({"width": 3})
 
 
-def test_a_theorem_takes_the_input_that_the_options_make(files):
+def test_a_theorem_selects_the_input_by_the_given_options(files):
     theorem = find_theorem("IB.L4")
     table = str(files / "table.npz")
-    with pytest.raises(UserError, match=r"IB\.L4 needs --data, perhaps --label"):
+    with pytest.raises(UserError, match=r"IB\.L4 on files needs --data \(optional: --label.*\); got --label"):
         theorem.check_files({"label": "y"}, {})
-    with pytest.raises(UserError, match="not --student"):
+    with pytest.raises(UserError, match="leave out --student"):
         theorem.check_files({"data": table, "student": "b.pt"}, {})
     with pytest.raises(UserError, match="has no setting 'sums'"):  # a false variant
         theorem.check_files({"data": table}, {"sums": True})

@@ -1,4 +1,4 @@
-"""Measurements: what is checked before and written after, whatever is measured."""
+"""Measurements: output paths are checked first, and files are written last."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def outcome() -> Outcome:
     )
 
 
-def test_an_outcome_is_written_by_the_ending(outcome, tmp_path):
+def test_the_ending_selects_what_is_written(outcome, tmp_path):
     for name in ("a.npz", "a.csv", "a.png"):
         write(outcome, tmp_path / name)
     with np.load(tmp_path / "a.npz") as arrays:
@@ -30,13 +30,13 @@ def test_an_outcome_is_written_by_the_ending(outcome, tmp_path):
     assert (tmp_path / "a.csv").read_bytes() == b"a,b\n" and (tmp_path / "a.png").read_bytes()[1:4] == b"PNG"
 
 
-def test_what_it_does_not_have_is_refused(tmp_path):
-    with pytest.raises(UserError, match="nothing to write"):
+def test_missing_output_formats_are_rejected(tmp_path):
+    with pytest.raises(UserError, match=r"has no \.npz output"):
         write(Outcome({}, []), tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_measurement_says_what_it_is_and_can_write_what_it_promises(name):
+def test_every_measurement_is_documented_and_its_formats_are_described(name):
     found = find_measurement(name)
     assert found.title and found.__doc__ and all(field.description for field in found.model_fields.values())
     assert set(found.arguments) <= set(found.model_fields)
@@ -44,7 +44,7 @@ def test_every_measurement_says_what_it_is_and_can_write_what_it_promises(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_files_that_cannot_be_written_are_named_before_anything_is_read(name, here, tmp_path):
+def test_output_paths_are_checked_before_anything_is_read(name, here, tmp_path):
     found = find_measurement(name)
     words = [] if found.verb else ["measure"]
     needed = [part for field in found.required() for part in
@@ -52,6 +52,6 @@ def test_files_that_cannot_be_written_are_named_before_anything_is_read(name, he
     for option, wanted in (("--out", found.endings), ("--figure", found.drawn)):
         if wanted:
             code, out, err = here(*words, name, *needed, option, "answer.txt")
-            assert (code, out) == (2, "") and "answer.txt: written is" in err and err.count("\n") == 1
+            assert (code, out) == (2, "") and "answer.txt: expected a file name" in err and err.count("\n") == 1
             code, out, err = here(*words, name, *needed, option, f"{Path('nowhere')}/a.png")
             assert code == 2 and err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""A subject in a package of its own, as CONTRIBUTING shows it, and a study in a file of a user's own."""
+"""An external subject package, as in CONTRIBUTING, and a study in a user's own file."""
 
 import json
 import os
@@ -45,24 +45,24 @@ def outside(tmp_path_factory):
     return call, work
 
 
-def test_the_lines_are_counted_right():
+def test_contributing_counts_its_lines_correctly():
     lines = sum(bool(line.strip()) for text in BLOCKS.values() for line in text.splitlines())
     assert f"complete: {lines} lines in {len(BLOCKS)} files" in CONTRIBUTING.read_text()
 
 
-def test_a_subject_from_outside_is_listed_and_shown(outside):
+def test_an_external_subject_is_listed_and_shown(outside):
     call, _ = outside
     rows = [row for row in json.loads(call("list", "--json")[1]) if row["subject"] == "norms"]
     assert {(row["kind"], row["name"]) for row in rows} == {
         ("study", "half-active"), ("theorem", "triangle"), ("instrument", "lengths"), ("measurement", "longest"),
     }  # fmt: skip
-    assert "norms: Norms: what a vector weighs (XX)" in call("list", "norms")[1]
+    assert "norms: Norms of vectors (XX)" in call("list", "norms")[1]
     assert json.loads(call("show", "XX.F1", "--json")[1])["fields"]["points"] == 20_000
     assert "--set second=1" in json.loads(call("show", "triangle", "--json")[1])["on files"]
     assert call("cite", "XX.T1")[1].startswith("@misc{norms2026")
 
 
-def test_a_subject_from_outside_runs_checks_measures_and_reports(outside):
+def test_an_external_subject_runs_checks_measures_and_reports(outside):
     call, work = outside
     code, out, err = call("run", "XX.F1", "--preset", "quick", "--workers", "2", "--json")
     assert code == 0, err
@@ -83,7 +83,7 @@ def test_a_subject_from_outside_runs_checks_measures_and_reports(outside):
     assert code == 0 and "On Norms" in page and "XX.F1.half" in page and "Triangle inequality" in page, err
 
 
-def test_a_broken_file_outside_hides_nothing_else(outside, tmp_path):
+def test_a_broken_external_file_does_not_hide_other_entries(outside, tmp_path):
     call, work = outside
     site = Path(next(iter(work.parent.glob("site*"))))
     broken = site / "norms_lab" / "studies" / "broken.py"
@@ -100,7 +100,7 @@ def test_a_broken_file_outside_hides_nothing_else(outside, tmp_path):
 STUDY = BLOCKS["norms_lab/studies/half_active.py"]
 
 
-def test_a_study_in_a_file_of_ones_own(tmp_path):
+def test_a_study_in_a_users_own_file(tmp_path):
     (tmp_path / "my_study.py").write_text(STUDY.replace('"half-active"', '"mine"'))
 
     def call(*words: str) -> tuple[int, dict, str]:
@@ -129,11 +129,11 @@ def test_a_study_in_a_file_of_ones_own(tmp_path):
 @pytest.mark.parametrize("text, sentence", [
     ("x = 1 +\n", "bad.py, line 1: SyntaxError"),
     ("import nowhere_at_all\n", "bad.py, line 1: ModuleNotFoundError"),
-    ("x = 1\n", "bad.py has 0 studies"),
-    ("STUDY = 3\n", "STUDY is 3; it should be a subclass"),
-    (STUDY + "class Other(HalfActive):\n    pass\ndel STUDY\n", "bad.py has 2 studies: say which"),
+    ("x = 1\n", "expected one study in bad.py, found 0"),
+    ("STUDY = 3\n", "expected STUDY to be a subclass of relulab.Study, got 3"),
+    (STUDY + "class Other(HalfActive):\n    pass\ndel STUDY\n", "expected one study in bad.py, found 2"),
 ])  # fmt: skip
-def test_files_without_a_study_are_refused(here, tmp_path, monkeypatch, text, sentence):
+def test_files_without_a_study_are_rejected(here, tmp_path, monkeypatch, text, sentence):
     (tmp_path / "bad.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "bad", raising=False)
@@ -143,10 +143,10 @@ def test_files_without_a_study_are_refused(here, tmp_path, monkeypatch, text, se
 
 
 @pytest.mark.parametrize("name, sentence", [
-    ("missing.py", "there is no such file"), ("json.py", "is also the name of another module"),
-    ("my-study.py", "needs a name of letters"),
+    ("missing.py", "no such file: missing.py"), ("json.py", "has the name of another module"),
+    ("my-study.py", "rename it to a name of letters"),
 ])  # fmt: skip
-def test_names_that_cannot_be_imported_are_refused(here, tmp_path, name, sentence):
+def test_file_names_that_cannot_be_imported_are_rejected(here, tmp_path, name, sentence):
     if name != "missing.py":
         (tmp_path / name).write_text(STUDY)
     code, out, err = here("run", name)

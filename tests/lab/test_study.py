@@ -1,4 +1,4 @@
-"""Studies as configurations: presets, mistakes in one sentence, names of runs."""
+"""Studies as configurations: presets, error messages, hashes."""
 
 import pytest
 
@@ -11,17 +11,17 @@ from relulab.lab.study import Study
 
 @pytest.mark.parametrize("preset, given, sentence", [
     ("quick", {"epoch": 3}, "has no field 'epoch': did you mean 'epochs'"),
-    ("quick", {"over": [1, -5]}, "over.1 = -5 was given; it should be greater than 0"),
-    ("quick", {"lr": "fast"}, "lr = 'fast' was given; it should be a valid number"),
-    ("quick", {"seeds": 2.5}, "seeds = 2.5 was given; it should be a valid integer"),
-    ("quick", {"teacher_bias": "mediam"}, "it should be a valid number or 'median'"),
+    ("quick", {"over": [1, -5]}, "field over.1: expected a value greater than 0, got -5"),
+    ("quick", {"lr": "fast"}, "field lr: expected a valid number, got 'fast'"),
+    ("quick", {"seeds": 2.5}, "field seeds: expected a valid integer, got 2.5"),
+    ("quick", {"teacher_bias": "mediam"}, "expected a valid number or 'median'"),
     ("quick", {"over": []}, "at least 1 item"),
-    ("quick", {"over": [1, 1]}, "each value may stand there once"),
-    ("quick", {"lr": float("inf")}, "lr = inf was given"),
-    ("quick", {"teacher_bias": float("nan")}, "teacher_bias = nan was given"),
+    ("quick", {"over": [1, 1]}, "a value appears twice"),
+    ("quick", {"lr": float("inf")}, "lr: expected a finite number, got inf"),
+    ("quick", {"teacher_bias": float("nan")}, "teacher_bias: expected"),
     ("quik", {}, "no preset 'quik': did you mean 'quick'"),
 ])  # fmt: skip
-def test_mistakes_are_one_sentence_that_names_the_right_thing(preset, given, sentence):
+def test_errors_are_one_sentence_that_names_the_field(preset, given, sentence):
     with pytest.raises(UserError) as error:
         find_study("SS.F7").configured(preset, given)
     assert sentence in str(error.value) and "\n" not in str(error.value)
@@ -34,15 +34,15 @@ def test_unknown_ids_name_the_nearest():
         entry("recovry")
 
 
-def test_a_theorem_is_not_run_and_a_study_not_checked():
-    with pytest.raises(UserError, match=r"is a theorem: relulab check SS\.L1"):
+def test_the_wrong_kind_of_entry_is_rejected():
+    with pytest.raises(UserError, match=r"is a theorem: use relulab check SS\.L1"):
         find_study("SS.L1")
-    with pytest.raises(UserError, match=r"is a study: relulab run SS\.F7"):
+    with pytest.raises(UserError, match=r"is a study: use relulab run SS\.F7"):
         find_theorem("SS.F7")
     assert entry("LM.F8").name == "mean_rank"
 
 
-def test_every_field_says_what_it_is():
+def test_every_field_has_a_description():
     for study in studies().values():
         assert all(field.description for field in study.model_fields.values()), study.name
 
@@ -61,7 +61,7 @@ def test_presets_change_sizes_only_and_paper_is_the_default(study: type[Study]):
     assert study.configured("paper") == study()
 
 
-def test_a_runs_name_stands_for_every_field_and_the_version(monkeypatch):
+def test_the_hash_depends_on_every_field_and_the_version(monkeypatch):
     study = find_study("SS.F7")
     one = study.configured("smoke")
     assert one.hash == study.configured("smoke").hash
@@ -83,7 +83,7 @@ def test_units_cover_every_seed_and_width_once():
     assert sum(u.seed_steps for u in study.units()) == 4 * 6 * 32 * 100 * 1000
 
 
-def test_file_then_words_the_later_wins(tmp_path):
+def test_assignments_override_the_file(tmp_path):
     study = find_study("SS.F7")
     path = tmp_path / "mine.toml"
     path.write_text('seeds = 3\nover = [2]\nteacher_bias = "median"\n')
@@ -93,13 +93,13 @@ def test_file_then_words_the_later_wins(tmp_path):
 
 
 @pytest.mark.parametrize("name, text", [("a.json", "{"), ("a.toml", "= 3"), ("a.json", "[1]"), ("a.yaml", "seeds: 3")])
-def test_a_broken_file_is_said(tmp_path, name, text):
+def test_a_malformed_file_is_reported(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match="--config"):
         changes(find_study("SS.F7"), tmp_path / name, [])
 
 
-def test_a_missing_file_and_a_word_without_value_are_said(tmp_path):
+def test_a_missing_file_and_a_missing_value_are_reported(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         changes(find_study("SS.F7"), tmp_path / "none.json", [])
     with pytest.raises(UserError, match="field=value"):
@@ -110,7 +110,7 @@ def test_values_are_read_as_json_lists_or_text():
     assert parse("true") is True and parse("1,2.5") == [1, 2.5] and parse("[1]") == [1] and parse("a b") == "a b"
 
 
-def test_the_listing_has_everything_with_ids():
+def test_the_list_contains_all_entries_with_ids():
     rows = {entry.name: entry.row for entry in reversed(entries())}
     assert rows["recovery"]["ids"] == ["SS.F7", "S0.F11"] and rows["recovery"]["presets"] == ["smoke", "quick", "paper"]
     assert rows["gradient-rule"]["ids"] == ["SS.L1"] and rows["correlation"]["kind"] == "instrument"

@@ -1,4 +1,4 @@
-"""Checks, findings and theorems: what counts as holding, and what never does."""
+"""Checks, findings and theorems: which verdict follows from which measurements."""
 
 import math
 
@@ -26,11 +26,11 @@ YES, NO, UNSURE = Check("a", 1, "<=", 2), Check("b", 3, "<=", 2), Check("c", 2, 
         (2.0, "<=", 2.0, math.nan, None),
     ],
 )
-def test_a_check_holds_fails_or_cannot_tell(measured, relation, bound, error, holds):
+def test_a_check_holds_fails_or_is_undecided(measured, relation, bound, error, holds):
     assert Check("x", measured, relation, bound, error).holds is holds
 
 
-def test_an_equation_that_is_too_uncertain_cannot_tell():
+def test_an_equation_that_is_too_uncertain_is_undecided():
     assert Check("x", 2.0, "==", 2.0, error=3.0, resolution=1.0).holds is None
 
 
@@ -57,7 +57,7 @@ def test_a_finding_is_a_document_without_infinities():
     assert row["conclusion"][0]["measured"] is None and row["conclusion"][0]["holds"] is False
 
 
-def test_a_theorem_without_a_negative_control_is_refused():
+def test_a_theorem_needs_a_negative_control():
     holds = Demonstration("h", Verdict.HOLDS, lambda: Finding((YES,), (YES,)))
     with pytest.raises(TypeError, match="NOT_APPLICABLE, REFUTED"):
         Theorem("X.1", "t", "s", "p", check=print, demonstrations=(holds,))

@@ -90,5 +90,5 @@ def test_one_relu_may_serve_twice_and_blocks_may_be_nested():
 
 
 def test_lanes_of_different_shapes_are_refused():
-    with pytest.raises(UserError, match="2 shapes"):
+    with pytest.raises(UserError, match="2 different shapes"):
         MLP.of(nn.Linear(3, 2), nn.Linear(4, 2))

@@ -1,4 +1,4 @@
-"""Adam on the binary cross-entropy, against the method written out number by number."""
+"""Adam on the binary cross-entropy, compared with an explicit implementation."""
 
 import numpy as np
 import pytest
@@ -51,19 +51,21 @@ def test_against_the_method_written_out():
         fits.append((losses / N, right / N))
     net, ticks = line(), []
     x, y = torch.from_numpy(X), torch.from_numpy(Y)
-    found = fit(
+    recorded = fit(
         net, TensorTask(x, y, seed=3), epochs=EPOCHS, batch=BATCH, optimizer=Adam(LR), tick=ticks.append,
         loss=lambda z, y: binary_cross_entropy_with_logits(z[:, 0], y), meters={"loss": entropy, "right": accuracy},
     )  # fmt: skip
     np.testing.assert_allclose(net.weight.detach().numpy()[0], w, rtol=1e-10)
-    np.testing.assert_allclose(np.stack([found.loss, found.right], 1), fits, rtol=1e-10)
-    assert found.epoch.values.tolist() == list(range(1, EPOCHS + 1))
+    np.testing.assert_allclose(np.stack([recorded.loss, recorded.right], 1), fits, rtol=1e-10)
+    assert recorded.epoch.values.tolist() == list(range(1, EPOCHS + 1))
     assert sum(ticks) == 3 * EPOCHS
 
 
 @pytest.mark.parametrize("wrong", [{"epochs": -1}, {"batch": 0}])
 def test_sizes_must_be_positive(wrong):
-    with pytest.raises(UserError, match="all must be positive"):
+    with pytest.raises(
+        UserError, match="expected steps and batch of at least 1 and epochs and first_epoch of at least 0"
+    ):
         fit(line(), (torch.from_numpy(X), torch.from_numpy(Y)), **({"epochs": 1} | wrong))
 
 

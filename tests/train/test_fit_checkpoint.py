@@ -1,4 +1,4 @@
-"""Checkpoints: a training that was stopped anywhere goes on and ends with the same bits."""
+"""Checkpoints: training that was stopped anywhere resumes and ends with bitwise equal results."""
 
 import json
 
@@ -28,7 +28,7 @@ IMAGES, LABELS = torch.from_numpy(RNG.standard_normal((30, 2, 4, 4))), torch.fro
 
 
 class Stop(Exception):
-    """What stands for a kill."""
+    """Simulates a kill."""
 
 
 def shaken(x, generator):
@@ -97,9 +97,9 @@ PROBES = [Probe((0, 1, 3), first), Probe(steps=(0, 3, 5), measure=later)]
 
 
 def trained(case, folder=None, stop=None):
-    """Weights, buffers and readings at the end; ``stop`` ends it after so many batches, as a kill does."""
+    """Return weights, buffers and recorded values at the end; training stops after ``stop`` batches, like a kill."""
     make, task, options = CASES[case]
-    net, count, told, resumed = make(), 0, [], []
+    net, count, ticks, resumed = make(), 0, [], []
     if stop is not None:
 
         def hook(*_):
@@ -112,8 +112,8 @@ def trained(case, folder=None, stop=None):
     else:
         options = {**options, "meters": {"size": meter_with(lambda: None)}}
     checkpoint = Checkpoint(folder / "a.checkpoint", seconds=0, on_resume=resumed.append) if folder else None
-    read = fit(net, task(), epochs=EPOCHS, batch=10, probes=PROBES, checkpoint=checkpoint, tick=told.append, **options)
-    return [t.clone() for t in net.state_dict().values()], read, sum(told), resumed
+    read = fit(net, task(), epochs=EPOCHS, batch=10, probes=PROBES, checkpoint=checkpoint, tick=ticks.append, **options)
+    return [t.clone() for t in net.state_dict().values()], read, sum(ticks), resumed
 
 
 def meter_with(hook):
@@ -133,14 +133,14 @@ def test_resumed_equals_uninterrupted_to_the_bit(case, tmp_path):
         folder.mkdir()
         with pytest.raises(Stop):
             trained(case, folder, stop)
-        again, its, told, resumed = trained(case, folder)
+        again, read_again, ticked, resumed = trained(case, folder)
         assert [(r["epoch"], r["step"]) for r in resumed] == [divmod(stop, batches)]
         assert all(torch.equal(a, b) for a, b in zip(weights, again, strict=True))
-        assert its.identical(read) and told == steps
-        # What is over is read, not computed.
-        once_more, its, told, (where,) = trained(case, folder, stop=0)
+        assert read_again.identical(read) and ticked == steps
+        # A finished training run is read, not repeated.
+        once_more, read_again, ticked, (where,) = trained(case, folder, stop=0)
         assert all(torch.equal(a, b) for a, b in zip(weights, once_more, strict=True))
-        assert its.identical(read) and told == steps == where["seed_steps"] and where["epoch"] == EPOCHS
+        assert read_again.identical(read) and ticked == steps == where["seed_steps"] and where["epoch"] == EPOCHS
 
 
 def test_a_damaged_or_foreign_checkpoint_is_ignored(tmp_path):
@@ -148,28 +148,28 @@ def test_a_damaged_or_foreign_checkpoint_is_ignored(tmp_path):
 
     def go(net=None, epochs=2, key="", resumed=None, data=X, lr=0.01):
         net = net or torch_default((5, 7, 2), [0], dtype=torch.float64)
-        told = [] if resumed is None else resumed
-        checkpoint = Checkpoint(path, seconds=0, key=key, on_resume=told.append)
+        resumes = [] if resumed is None else resumed
+        checkpoint = Checkpoint(path, seconds=0, key=key, on_resume=resumes.append)
         fit(net, TensorTask(data, Y), epochs=epochs, optimizer=SGD(lr), checkpoint=checkpoint)
-        return net, told
+        return net, resumes
 
-    expected, told = go()
-    whole = path.read_bytes()
-    assert not told and go()[1][0]["epoch"] == 2
-    middle = len(whole) // 2
-    for damaged in (whole[:middle], b"", b"nonsense", whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:]):
+    expected, resumes = go()
+    content = path.read_bytes()
+    assert not resumes and go()[1][0]["epoch"] == 2
+    middle = len(content) // 2
+    for damaged in (content[:middle], b"", b"nonsense", content[:-5] + bytes([content[-5] ^ 1]) + content[-4:]):
         path.write_bytes(damaged)
-        net, told = go()
-        assert not told and torch.equal(net.W[0], expected.W[0])
+        net, resumes = go()
+        assert not resumes and torch.equal(net.W[0], expected.W[0])
     for other in (
         {"epochs": 3}, {"key": "another unit"}, {"data": X + 1}, {"lr": 0.02},
         {"net": torch_default((5, 7, 2), [1], dtype=torch.float64)},
     ):  # fmt: skip
-        path.write_bytes(whole)
+        path.write_bytes(content)
         assert not go(**other)[1], other
     path.unlink()
     path.mkdir()
-    assert torch.equal(go()[0].W[0], expected.W[0]), "a folder in the way costs the checkpoint only"
+    assert torch.equal(go()[0].W[0], expected.W[0]), "a folder with the name of the checkpoint must not stop training"
 
 
 def test_trainings_are_numbered_in_the_order_in_which_they_begin(tmp_path):
@@ -197,7 +197,7 @@ def _raise():
     raise Stop
 
 
-def test_a_short_training_leaves_no_file_and_the_file_is_plain_to_read(tmp_path):
+def test_short_training_leaves_no_file_and_files_are_safetensors(tmp_path):
     path = tmp_path / "a"
     fit(torch_default((5, 7, 2), [0], dtype=torch.float64), (X, Y), epochs=1, checkpoint=path)
     assert not path.exists()

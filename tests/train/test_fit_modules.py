@@ -1,4 +1,4 @@
-"""Any module: convolutions, BatchNorm, several exits, classes, noise, augmentation; each against a plain loop."""
+"""Training any module: convolutions, BatchNorm, several exits, classes, noise, augmentation; compared with loops."""
 
 import numpy as np
 import pytest
@@ -63,45 +63,45 @@ def equal(net, other) -> bool:
 def test_a_network_with_batchnorm_a_block_and_two_exits():
     net, same = exits(), exits()
     fit(net, (IMAGES, LABELS), epochs=2, batch=16, loss=both, optimizer=SGD(0.1, momentum=0.9), clip=1.0)
-    its = torch.optim.SGD(same.parameters(), lr=0.1, momentum=0.9)
+    torch_optimizer = torch.optim.SGD(same.parameters(), lr=0.1, momentum=0.9)
     for epoch in range(2):
         for rows in order(epoch).split(16):
-            its.zero_grad()
+            torch_optimizer.zero_grad()
             both(same(IMAGES[rows]), LABELS[rows]).backward()
             nn.utils.clip_grad_norm_(same.parameters(), 1.0)
-            its.step()
+            torch_optimizer.step()
     assert equal(net, same) and int(net.norm.num_batches_tracked) == 2 * 4  # the last batch of 2 points too
 
 
-def test_channels_last_stay_so_and_the_network_is_left_as_it_was():
-    net, seen = exits().to(memory_format=torch.channels_last), []
+def test_channels_last_is_kept_and_the_network_mode_is_restored():
+    net, calls = exits().to(memory_format=torch.channels_last), []
     net.eval()
     net.norm.train()
     net.first.register_forward_pre_hook(
-        lambda module, x: seen.append((x[0].is_contiguous(memory_format=torch.channels_last), module.training))
+        lambda module, x: calls.append((x[0].is_contiguous(memory_format=torch.channels_last), module.training))
     )
     images = IMAGES.contiguous(memory_format=torch.channels_last)
     fit(net, (images, LABELS), epochs=1, batch=16, loss=both)
-    assert seen == [(True, True)] * 4
+    assert calls == [(True, True)] * 4
     assert [m.training for m in (net, net.first, net.norm)] == [False, False, True]
 
 
 def test_probes_see_the_network_in_eval_mode_and_change_nothing():
-    seen = []
+    modes = []
 
     def look(net):
         net(IMAGES)
-        seen.append((net.training, net.norm.training, torch.is_grad_enabled()))
+        modes.append((net.training, net.norm.training, torch.is_grad_enabled()))
         return {"mean": (("channel",), net.norm.running_mean)}
 
     watched, alone = exits(), exits()
     options = {"epochs": 2, "batch": 16, "loss": both}
-    found = fit(watched, (IMAGES, LABELS), probes=[Probe((0, 1, 2), look)], **options)
+    recorded = fit(watched, (IMAGES, LABELS), probes=[Probe((0, 1, 2), look)], **options)
     fit(alone, (IMAGES, LABELS), **options)
-    assert equal(watched, alone) and seen == [(False, False, False)] * 3 and watched.training
-    assert found["mean"].dims == ("epoch", "channel")
-    np.testing.assert_array_equal(found["mean"].sel(epoch=0), 0)
-    np.testing.assert_array_equal(found["mean"].sel(epoch=2), watched.norm.running_mean)
+    assert equal(watched, alone) and modes == [(False, False, False)] * 3 and watched.training
+    assert recorded["mean"].dims == ("epoch", "channel")
+    np.testing.assert_array_equal(recorded["mean"].sel(epoch=0), 0)
+    np.testing.assert_array_equal(recorded["mean"].sel(epoch=2), watched.norm.running_mean)
 
 
 def test_probes_at_steps():
@@ -112,20 +112,22 @@ def test_probes_at_steps():
     start = {k: v.clone() for k, v in net.state_dict().items()}
     X, Y = IMAGES[:, 0, 0, :3], IMAGES[:, 1, 0, :1]
     probes = [Probe(steps=(0, 2, 5, 8), measure=look), Probe((1,), lambda net: {"v": ((), net[2].bias.sum())})]
-    found = fit(net, (X, Y), epochs=2, batch=16, probes=probes)
-    assert found.w.dims == ("step",) and found.step.values.tolist() == [0, 2, 5, 8] and found.v.dims == ("epoch",)
+    recorded = fit(net, (X, Y), epochs=2, batch=16, probes=probes)
+    assert (
+        recorded.w.dims == ("step",) and recorded.step.values.tolist() == [0, 2, 5, 8] and recorded.v.dims == ("epoch",)
+    )
     net.load_state_dict(start)
     for epoch, (steps, done) in enumerate([(4, 4), (1, 5)]):
         fit(net, TensorTask(X, Y), epochs=1, steps=steps, batch=16, first_epoch=epoch)
         if done == 5:
-            assert float(net[0].weight.detach().sum()) == float(found.w.sel(step=5))
-    with pytest.raises(UserError, match=r"look at step 9, training has steps 0 \(the start\) to 8"):
+            assert float(net[0].weight.detach().sum()) == float(recorded.w.sel(step=5))
+    with pytest.raises(UserError, match=r"probes at steps from 0 \(the start\) to 8 \(the end\), got step 9"):
         fit(net, (X, Y), epochs=2, batch=16, probes=[Probe(steps=[9], measure=look)])
-    with pytest.raises(UserError, match="'w' is read at epochs and at steps"):
+    with pytest.raises(UserError, match="expected 'w' to be measured at epochs or at steps, got both"):
         fit(net, (X, Y), epochs=1, probes=[Probe([0], look), Probe(steps=[0], measure=look)])
-    with pytest.raises(UserError, match="epochs or at steps"):
+    with pytest.raises(UserError, match="either epochs or steps, got both"):
         Probe([0], look, steps=[1])
-    with pytest.raises(UserError, match="without a measure"):
+    with pytest.raises(UserError, match=r"expected a function measure\(net\), got None"):
         Probe([0])
 
 
@@ -133,11 +135,13 @@ def test_classes_by_our_loss_and_by_torchs():
     def net():
         return torch_default((36, 8, CLASSES), [3], dtype=torch.float64)
 
-    X, ours, theirs, lanes = IMAGES[:, 0].flatten(1), net().module(), net().module(), net()
-    fit(ours, (X, LABELS), epochs=2, batch=16)
-    fit(theirs, (X, LABELS), epochs=2, batch=16, loss=cross_entropy)
+    X, with_default_loss, with_torch_loss, lanes = IMAGES[:, 0].flatten(1), net().module(), net().module(), net()
+    fit(with_default_loss, (X, LABELS), epochs=2, batch=16)
+    fit(with_torch_loss, (X, LABELS), epochs=2, batch=16, loss=cross_entropy)
     fit(lanes, TensorTask(X, LABELS), epochs=2, batch=16, loss=CrossEntropy())
-    for p, q, r in zip(ours.parameters(), theirs.parameters(), lanes.module().parameters(), strict=True):
+    for p, q, r in zip(
+        with_default_loss.parameters(), with_torch_loss.parameters(), lanes.module().parameters(), strict=True
+    ):
         torch.testing.assert_close(p, q, rtol=1e-11, atol=1e-12)
         torch.testing.assert_close(p, r, rtol=1e-11, atol=1e-12)
 
@@ -150,8 +154,8 @@ def test_lanes_on_the_same_points_equal_each_alone():
     assert read.loss.dims == ("epoch", "lane")
     for lane, seed in enumerate((4, 9)):
         alone = torch_default((36, 8, 2), [seed], dtype=torch.float64).module()
-        found = fit(alone, TensorTask(X, Y, seed=seed), epochs=2, batch=16, meters=meter)
-        np.testing.assert_allclose(found.loss, read.loss.isel(lane=lane), rtol=1e-10)
+        recorded = fit(alone, TensorTask(X, Y, seed=seed), epochs=2, batch=16, meters=meter)
+        np.testing.assert_allclose(recorded.loss, read.loss.isel(lane=lane), rtol=1e-10)
         for p, q in zip(alone.parameters(), together.module(lane).parameters(), strict=True):
             torch.testing.assert_close(p, q, rtol=1e-11, atol=1e-12)
 
@@ -177,12 +181,12 @@ def shaken(x, generator):
 
 def test_augmentation_draws_by_seed_and_anew_each_epoch():
     X, Y = IMAGES[:, 0].flatten(1), IMAGES[:, 1, 0, :2]
-    seen = {}
+    batches = {}
 
     def keep(name):
         def augment(x, generator):
-            seen.setdefault(name, []).append(shaken(x, generator))
-            return seen[name][-1]
+            batches.setdefault(name, []).append(shaken(x, generator))
+            return batches[name][-1]
 
         return augment
 
@@ -190,10 +194,10 @@ def test_augmentation_draws_by_seed_and_anew_each_epoch():
     fit(together, TensorTask(X, Y, seeds=[4, 9]), epochs=2, batch=25, augment=keep("both"))
     alone = torch_default((36, 8, 2), [9], dtype=torch.float64)
     fit(alone, TensorTask(X, Y, seed=9), epochs=2, batch=25, augment=keep("one"))
-    assert all(torch.equal(a, b) for a, b in zip(seen["both"][1::2], seen["one"], strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(batches["both"][1::2], batches["one"], strict=True))
     noise = [
         x - X[rows]
-        for x, rows in zip(seen["one"], (*order(0, seed=9).split(25), *order(1, seed=9).split(25)), strict=True)
+        for x, rows in zip(batches["one"], (*order(0, seed=9).split(25), *order(1, seed=9).split(25)), strict=True)
     ]
     assert len(noise) == 4 and len({float(n[0, 0]) for n in noise}) == 4
     torch.testing.assert_close(alone.W[0][0], together.W[0][1], rtol=1e-11, atol=1e-12)
@@ -247,8 +251,8 @@ def test_a_training_that_diverges_goes_on_to_its_end():
 def test_float_and_tokens():
     net = nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(12, 2))
     tokens = torch.from_numpy(RNG.integers(5, size=(40, 4)))
-    found = fit(net, (tokens, tokens[:, 0] % 2), epochs=3, optimizer=Adam(0.05), meters={"loss": cross_entropy_of})
-    assert found.loss[2] < found.loss[0]
+    recorded = fit(net, (tokens, tokens[:, 0] % 2), epochs=3, optimizer=Adam(0.05), meters={"loss": cross_entropy_of})
+    assert recorded.loss[2] < recorded.loss[0]
 
 
 def cross_entropy_of(f, y):
@@ -263,24 +267,24 @@ X3, Y1 = torch.zeros(10, 3), torch.zeros(10, 1)
 
 
 @pytest.mark.parametrize("act, word", [
-    (lambda: fit(line(), TensorTask(X3, Y1, seeds=[0, 1]), epochs=1), "without lanes for a task of 2 lanes"),
-    (lambda: fit(line(dtype=torch.float64), (X3, Y1), epochs=1), "the same dtype"),
-    (lambda: fit(line(), (X3, torch.zeros(10, 2)), epochs=1), r"puts out shape \(10, 1\) for targets of shape"),
-    (lambda: fit(exits().float(), (IMAGES.float(), LABELS), epochs=1), "give a loss of your own"),
-    (lambda: fit(line(), (X3, Y1), epochs=1, loss=lambda f, y: (f - y) ** 2), r"the loss gave shape \(10, 1\)"),
-    (lambda: fit(line().requires_grad_(False), (X3, Y1), epochs=1), "nothing to train"),
+    (lambda: fit(line(), TensorTask(X3, Y1, seeds=[0, 1]), epochs=1), "for a Linear without lanes, got 2 lanes"),
+    (lambda: fit(line(dtype=torch.float64), (X3, Y1), epochs=1), "expected the same dtype in network and task"),
+    (lambda: fit(line(), (X3, torch.zeros(10, 2)), epochs=1), r"shape of the targets, got \(10, 1\)"),
+    (lambda: fit(exits().float(), (IMAGES.float(), LABELS), epochs=1), r"pass a function loss\("),
+    (lambda: fit(line(), (X3, Y1), epochs=1, loss=lambda f, y: (f - y) ** 2), r"from the loss, got shape \(10, 1\)"),
+    (lambda: fit(line().requires_grad_(False), (X3, Y1), epochs=1), "no parameter of Linear requires"),
     (lambda: fit(line(), (X3, Y1), epochs=1, optimizer=SGD([0.1, 0.2])), "2 learning rates"),
-    (lambda: fit(line(), (X3, Y1), epochs=1, device="nowhere"), "device nowhere: PyTorch cannot compute there"),
+    (lambda: fit(line(), (X3, Y1), epochs=1, device="nowhere"), r"PyTorch can use, got nowhere \("),
     (lambda: fit(line(), (X3, Y1), epochs=1, clip=0), "clip=0"),
-    (lambda: fit(line(), (X3, Y1), epochs=1, steps=2, batch=10), "a pass over 10 points has 1"),
-    (lambda: fit(line(), (X3, Y1), epochs=1, label_noise=-0.1), "label noise of -0.1"),
-    (lambda: fit(line(), (X3, torch.zeros(10).long()), epochs=1, label_noise=0.1), "on 1 classes"),
-    (lambda: fit(line(), (X3, Y1), epochs=1, schedule=lambda e: float("nan")), "the schedule gave nan in epoch 0"),
-    (lambda: TensorTask(X3, torch.full((10,), 5), classes=3), "a label 5 with classes=3"),
-    (lambda: TensorTask(X3, -torch.ones(10).long()), "from 0"),
-    (lambda: TensorTask(X3[:0], Y1[:0]), "no points"),
+    (lambda: fit(line(), (X3, Y1), epochs=1, steps=2, batch=10), "one pass over 10 points, got 2"),
+    (lambda: fit(line(), (X3, Y1), epochs=1, label_noise=-0.1), "label noise of at least 0, got -0.1"),
+    (lambda: fit(line(), (X3, torch.zeros(10).long()), epochs=1, label_noise=0.1), "number of classes 1"),
+    (lambda: fit(line(), (X3, Y1), epochs=1, schedule=lambda e: float("nan")), "got nan in epoch 0, step 0"),
+    (lambda: TensorTask(X3, torch.full((10,), 5), classes=3), "for classes=3, got label 5"),
+    (lambda: TensorTask(X3, -torch.ones(10).long()), "classes as integers from 0, .* minimum -1"),
+    (lambda: TensorTask(X3[:0], Y1[:0]), r"got inputs of shape \(0, 3\)"),
 ])  # fmt: skip
-def test_mistakes_are_one_sentence(act, word):
+def test_wrong_arguments_are_refused(act, word):
     with pytest.raises(UserError, match=word):
         act()
 
@@ -291,7 +295,7 @@ def test_a_parameter_without_lanes_is_refused():
             super().__init__((3, 1), lanes=2)
             self.extra = nn.Parameter(torch.zeros(5))
 
-    with pytest.raises(UserError, match=r"shape \(5,\) in a network of 2 lanes"):
+    with pytest.raises(UserError, match=r"a network with 2 lanes, got a parameter of shape \(5,\)"):
         fit(Odd(), TensorTask(X3, Y1, seeds=[0, 1]), epochs=1)
 
 
@@ -311,7 +315,7 @@ def test_a_module_on_tasks_of_one_lane():
 
 
 def test_a_network_travels_to_its_device_and_back(monkeypatch):
-    """On a machine with one device, another name of it stands for another one."""
+    """The test uses another name of the CPU as a second device."""
     elsewhere, met = torch.device("cpu", 0), []
     monkeypatch.setattr("relulab.train.fit.found_device", lambda name, home: elsewhere if name else home)
 
@@ -326,4 +330,4 @@ def test_a_network_travels_to_its_device_and_back(monkeypatch):
         options = {"epochs": 2, "batch": 16, "loss": loss, "probes": [Probe((0, 2), look)]}
         read = fit(here, TensorTask(X, LABELS), **options)
         assert read.identical(fit(there, TensorTask(X, LABELS), device="another", **options)) and equal(here, there)
-        assert met[:2] == [here, here] and there not in met, "a probe looks at a copy that is back home"
+        assert met[:2] == [here, here] and there not in met, "probes must get a copy on the original device"

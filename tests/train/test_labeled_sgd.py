@@ -1,4 +1,4 @@
-"""SGD on labeled data: passes over the points, the logistic loss, residual networks; each against plain PyTorch."""
+"""SGD on labeled data: passes over the points, logistic loss, residual networks; compared with plain PyTorch."""
 
 import pytest
 import torch
@@ -63,12 +63,12 @@ def test_the_logistic_loss():
     torch.testing.assert_close(r / 3, g)
 
 
-def test_mistakes_are_one_sentence():
-    with pytest.raises(UserError, match="a pass over 20 points has 4"):
+def test_wrong_arguments_are_refused():
+    with pytest.raises(UserError, match="expected at most 4 batches of 5 in one pass over 20 points, got 5"):
         task().batches(0, 5, 5)
-    with pytest.raises(UserError, match="of 2 shapes"):
+    with pytest.raises(UserError, match="with 2 different shapes"):
         LabeledTask([OppositeOrthants(d).draw(stream(0, Role.TRAIN, 0), 8) for d in (3, 4)], seeds=SEEDS)
-    with pytest.raises(UserError, match="at least two layers"):
+    with pytest.raises(UserError, match=r"a depth of at least 2, got .* depth=1"):
         Residual((3, 4, 1), depth=1)
-    with pytest.raises(UserError, match="of 2 lanes with 4"):
+    with pytest.raises(UserError, match=r"as many inputs as the task \(4\), got 3: change the first width"):
         sgd(residual_default((3, 4, 1), SEEDS, depth=3, dtype=torch.float64), task(), epochs=1, steps=4, batch=5)

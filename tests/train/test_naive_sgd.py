@@ -1,4 +1,4 @@
-"""Training all lanes at once against the loop a user would write for one of them."""
+"""Training all lanes at once, compared with a plain PyTorch loop for each lane."""
 
 import itertools
 
@@ -209,8 +209,8 @@ def test_probe_at_the_last_epoch_sees_the_trained_student():
     assert read["w"].values[0].tolist() == sums(student).tolist()
 
 
-def test_what_a_probe_read_is_not_changed_by_later_steps():
-    """A measure may hand out a view of the weights, which train on."""
+def test_recorded_values_do_not_change_in_later_steps():
+    """A measurement may return a view of the weights, which change later."""
     student = make_student()
     start = student.W[0].data.clone().numpy()
     probe = relulab.Probe(epochs=(0, 1), measure=lambda net: {"W": (("lane", "d", "n"), net.W[0].data)})
@@ -230,7 +230,7 @@ def test_probes_do_not_disturb_training():
 
 
 def test_tick_counts_seed_steps():
-    told = []
-    relulab.sgd(make_student(), make_task(), epochs=3, steps=STEPS, batch=BATCH, lr=LR, tick=told.append)
-    assert sum(told) == 3 * STEPS * len(SEEDS)
-    assert len(told) == 3
+    ticks = []
+    relulab.sgd(make_student(), make_task(), epochs=3, steps=STEPS, batch=BATCH, lr=LR, tick=ticks.append)
+    assert sum(ticks) == 3 * STEPS * len(SEEDS)
+    assert len(ticks) == 3

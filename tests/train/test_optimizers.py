@@ -41,7 +41,7 @@ MORE = {
 
 
 class Leaky(MLP):
-    """A subclass with an activation of its own, which the step by hand does not know."""
+    """A subclass with another activation, which must be trained by autograd."""
 
     def layers(self, x):
         f = [x.expand(self.lanes, *x.shape[-2:])]
@@ -65,19 +65,19 @@ def torch_optimizer(optimizer, lane, parameters):
 
 
 def loop(forward, weights, task, lane, optimizer, value, clip=None, schedule=None):
-    """What a user would write for one lane; gives the weights at the end."""
-    its = torch_optimizer(optimizer, lane, weights)
-    rate, group = its.param_groups[0]["lr"], int(task.group[lane])
+    """Train one lane with a plain PyTorch loop and return the final weights."""
+    torch_steps = torch_optimizer(optimizer, lane, weights)
+    rate, group = torch_steps.param_groups[0]["lr"], int(task.group[lane])
     for epoch in range(EPOCHS):
         points = task.train(epoch)
         for step, rows in enumerate(task.batches(epoch, STEPS, BATCH)[group]):
             count = epoch * STEPS + step if getattr(schedule, "by", "") == "step" else epoch
-            its.param_groups[0]["lr"] = rate * (schedule(count) if schedule else 1)
-            its.zero_grad()
+            torch_steps.param_groups[0]["lr"] = rate * (schedule(count) if schedule else 1)
+            torch_steps.zero_grad()
             value(forward(weights, points.X[group, rows]), points.Y[lane, rows]).backward()
             if clip:
                 nn.utils.clip_grad_norm_(weights, clip)
-            its.step()
+            torch_steps.step()
     return weights
 
 
@@ -175,17 +175,17 @@ def test_lanes_of_residual_networks_equal_each_alone(name):
 
 @pytest.mark.parametrize("name", [n for n, o in OPTIMIZERS.items() if isinstance(o.lr, float)])
 def test_a_module_without_lanes_takes_the_very_steps_of_torch(name):
-    """Bit for bit: it is torch.optim."""
+    """Bitwise equal, because torch.optim is used."""
     module = torch_default((5, 7, 3), [5], dtype=torch.float64).module()
     same = torch_default((5, 7, 3), [5], dtype=torch.float64).module()
     X, Y = make_task().train().of_lane(0)
     fit(module, (X, Y), epochs=2, batch=16, optimizer=OPTIMIZERS[name], loss=nn.MSELoss())
-    its = torch_optimizer(OPTIMIZERS[name], 0, same.parameters())
+    torch_steps = torch_optimizer(OPTIMIZERS[name], 0, same.parameters())
     for epoch in range(2):
         for rows in torch.from_numpy(stream(0, Role.BATCHES, 0, epoch).permutation(60)).split(16):
-            its.zero_grad()
+            torch_steps.zero_grad()
             nn.MSELoss()(same(X[rows]), Y[rows]).backward()
-            its.step()
+            torch_steps.step()
     assert all(torch.equal(p, q) for p, q in zip(module.parameters(), same.parameters(), strict=True))
 
 
@@ -218,7 +218,7 @@ def test_a_second_call_goes_on_where_the_first_ended(fresh):
 
 
 def test_lanes_of_any_batch_size_in_turn():
-    """The buffers of the step by hand fit themselves to a short batch."""
+    """The buffers of the step adapt to a smaller batch."""
     net = torch_default((5, 7, 3), SEEDS, dtype=torch.float64)
     step = Step(net, MSE(), SGD(0.1))
     for n in (4, 2, 4):
@@ -232,22 +232,22 @@ def test_lanes_of_any_batch_size_in_turn():
 
 def test_schedules():
     torchs = torch.optim.lr_scheduler
-    for ours, its, options in (
+    for schedule, scheduler, options in (
         (StepDecay(3, 0.2), torchs.StepLR, {"step_size": 3, "gamma": 0.2}),
         (Cosine(10, floor=0.1), torchs.CosineAnnealingLR, {"T_max": 10, "eta_min": 0.1}),
     ):
         base = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
-        theirs = its(base, **options)
+        torch_schedule = scheduler(base, **options)
         for t in range(10):
-            assert ours(t) == pytest.approx(theirs.get_last_lr()[0])
+            assert schedule(t) == pytest.approx(torch_schedule.get_last_lr()[0])
             base.step()
-            theirs.step()
+            torch_schedule.step()
     assert Cosine(10)(50) == 0 and [Cosine(4, warmup=3)(t) for t in range(4)] == [0.25, 0.5, 0.75, 1.0]
     assert by_step(lambda t: 2.0**-t)(3) == 0.125
 
 
 @pytest.mark.parametrize("make, word", [
-    (lambda: SGD(momentum=1.0), "momentum=1.0"), (lambda: SGD(nesterov=True), "needs momentum"),
+    (lambda: SGD(momentum=1.0), "momentum=1.0"), (lambda: SGD(nesterov=True), "expected a positive momentum"),
     (lambda: SGD(weight_decay=-1), "weight_decay=-1"), (lambda: SGD([0.1, -0.1]), r"lr=\(0.1, -0.1\)"),
     (lambda: StepDecay(0), "every=0"), (lambda: Cosine(0), "length=0"), (lambda: Cosine(3, floor=2), "floor=2"),
 ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""The step by hand against autograd, and seeds that do not feel each other."""
+"""The step without autograd, compared with autograd, and independence of seeds."""
 
 import pytest
 import torch
@@ -29,12 +29,12 @@ def test_step_equals_autograd(widths, lanes, bias, slope, loss):
     net = torch_default(widths, seeds=range(lanes), bias=bias, slope=slope, dtype=torch.float64)
     rates = torch.linspace(0.1, 0.3, lanes, dtype=torch.float64)
     x = torch.randn(lanes, 5, widths[0], dtype=torch.float64)
-    ours, value = LOSSES[loss]
-    y = ours.targets(torch.randn(lanes, 5, widths[-1], dtype=torch.float64))
+    loss_object, value = LOSSES[loss]
+    y = loss_object.targets(torch.randn(lanes, 5, widths[-1], dtype=torch.float64))
     trained = [p for p in net.parameters() if p.requires_grad]
     grads = torch.autograd.grad(value(net(x), y).mean(-1).sum(), trained)
     expected = [p.data - rates[:, None, None] * g for p, g in zip(trained, grads, strict=True)]
-    Step(net, ours, SGD(lr=rates.tolist()))(x, y)
+    Step(net, loss_object, SGD(lr=rates.tolist()))(x, y)
     for p, e in zip(trained, expected, strict=True):
         torch.testing.assert_close(p.data, e, rtol=1e-11, atol=1e-12)
     assert bias or all(b.data.abs().max() == 0 for b in net.b)
@@ -70,7 +70,11 @@ def test_the_same_call_gives_the_same_bits():
 def test_students_that_do_not_fit_the_task_are_refused():
     net = teacher((8, 4, 3), seeds=[0])
     task = Task(net, Gaussian(8), seeds=[0], n_train=20, n_held_out=20)
-    for widths, seeds, word in (((8, 5, 3), [0, 1], "lanes"), ((9, 5, 3), [0], "inputs"), ((8, 5, 2), [0], "outputs")):
+    for widths, seeds, word in (
+        ((8, 5, 3), [0, 1], "many lanes"),
+        ((9, 5, 3), [0], "many inputs"),
+        ((8, 5, 2), [0], "many outputs"),
+    ):
         with pytest.raises(UserError, match=word):
             sgd(small_normal(widths, seeds), task, epochs=1)
 

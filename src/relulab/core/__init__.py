@@ -1,1 +1,1 @@
-"""What everything may use and nothing owns: errors, seeds, threads, small numerics."""
+"""Shared foundations: errors, random seeds, threads and small numerical helpers."""

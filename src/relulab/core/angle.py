@@ -1,7 +1,7 @@
-"""Lengths of vectors and angles between them, for arrays of NumPy and of torch alike.
+"""Norms of vectors and angles between them, for NumPy arrays and torch tensors.
 
-For unit vectors 2 atan2(‖u − v‖, ‖u + v‖) is their angle, as exact for tiny angles and near π as in between, where an
-arccos of the inner product loses half of all digits.
+The angle between unit vectors is computed as 2 atan2(‖u − v‖, ‖u + v‖), which is accurate for all angles. The arccos of
+the inner product would lose half of the digits near 0 and π.
 """
 
 from typing import overload
@@ -20,10 +20,10 @@ def norms(vectors: np.ndarray) -> np.ndarray: ...
 @overload
 def norms(vectors: Tensor) -> Tensor: ...
 def norms(vectors: np.ndarray | Tensor) -> np.ndarray | Tensor:
-    """‖u‖ of each of the vectors along the last axis.
+    """Return the Euclidean norm ‖u‖ of each vector along the last axis.
 
     Args:
-        vectors: (*, d).
+        vectors: Vectors, (*, d).
 
     >>> norms(np.array([[3.0, 4.0], [0.0, 2.0]])).tolist(), norms(torch.tensor([3.0, 4.0])).item()
     ([5.0, 2.0], 5.0)
@@ -36,34 +36,34 @@ def unit_angle(u: np.ndarray, v: np.ndarray, *, lines: bool = False) -> np.ndarr
 @overload
 def unit_angle(u: Tensor, v: Tensor, *, lines: bool = False) -> Tensor: ...
 def unit_angle(u: np.ndarray | Tensor, v: np.ndarray | Tensor, *, lines: bool = False) -> np.ndarray | Tensor:
-    """The angle of unit vectors along the last axis, in [0, π]; of the lines through them, in [0, π/2].
+    """Return the angles between unit vectors, in [0, π], or between the lines through them, in [0, π/2].
 
     Args:
-        u: (*, d), each of length one.
-        v: the same, of any shape that goes with it.
-        lines: whether u and −u count as one.
+        u: Unit vectors along the last axis, (*, d).
+        v: Unit vectors of a shape that broadcasts with ``u``.
+        lines: Whether u and −u count as the same direction.
 
     >>> u, v = torch.tensor([1.0, 0.0]), torch.tensor([-1.0, 0.0])
     >>> round(unit_angle(u, v).item(), 6), unit_angle(u, v, lines=True).item()
     (3.141593, 0.0)
     """
     if isinstance(u, Tensor) and isinstance(v, Tensor):
-        near, far = norms(u - v), norms(u + v)
+        difference, total = norms(u - v), norms(u + v)
         if lines:
-            near, far = torch.minimum(near, far), torch.maximum(near, far)
-        return 2 * torch.atan2(near, far)
-    apart, together = norms(np.subtract(u, v)), norms(np.add(u, v))
+            difference, total = torch.minimum(difference, total), torch.maximum(difference, total)
+        return 2 * torch.atan2(difference, total)
+    minus, plus = norms(np.subtract(u, v)), norms(np.add(u, v))
     if lines:
-        apart, together = np.minimum(apart, together), np.maximum(apart, together)
-    return 2 * np.arctan2(apart, together)
+        minus, plus = np.minimum(minus, plus), np.maximum(minus, plus)
+    return 2 * np.arctan2(minus, plus)
 
 
 def angles(W: Float[np.ndarray, "*t n d"], w: Float[np.ndarray, " d"]) -> Float[np.ndarray, "*t n"]:
-    """The angle of each row with w.
+    """Return the angle between each vector in W and the vector w.
 
     Args:
-        W: vectors along the last axis, none of them zero.
-        w: one vector.
+        W: Nonzero vectors along the last axis, (*, n, d).
+        w: One nonzero vector, (d,).
 
     >>> (angles(np.array([[0.0, 2.0], [-3.0, 0.0]]), np.array([1.0, 0.0])) / np.pi).tolist()
     [0.5, 1.0]
@@ -72,11 +72,11 @@ def angles(W: Float[np.ndarray, "*t n d"], w: Float[np.ndarray, " d"]) -> Float[
 
 
 def directions(u: Numbers, v: Numbers) -> tuple[Float[Tensor, "*lane d"], Float[Tensor, "*other d"]]:
-    """u/‖u‖ and v/‖v‖ along the last axis, of vectors of any size; those that have no direction are refused.
+    """Return u/‖u‖ and v/‖v‖ along the last axis, without overflow or underflow.
 
     Args:
-        u: (*, d), tensors, arrays or lists.
-        v: the same, of a shape that goes with it.
+        u: Vectors, (*, d), as a tensor, an array or lists. Zero and NaN vectors raise ``UserError``.
+        v: Vectors of a shape that broadcasts with ``u``, with the same d.
 
     >>> [t.tolist() for t in directions([3e200, 4e200], [[0.0, 2.0]])]
     [[0.6, 0.8], [[0.0, 1.0]]]
@@ -85,15 +85,24 @@ def directions(u: Numbers, v: Numbers) -> tuple[Float[Tensor, "*lane d"], Float[
     try:
         torch.broadcast_shapes(u.shape, v.shape)
     except RuntimeError:
-        raise UserError(f"vectors of shapes {tuple(u.shape)} and {tuple(v.shape)}: they do not go together") from None
+        raise UserError(
+            f"expected vectors of shapes that broadcast, got {tuple(u.shape)} and {tuple(v.shape)}: the last axis must "
+            "have the same length in both"
+        ) from None
     if not u.dim() or not v.dim() or u.shape[-1] != v.shape[-1]:
-        raise UserError(f"vectors of shapes {tuple(u.shape)} and {tuple(v.shape)}: as many entries are needed of both")
+        raise UserError(
+            f"expected vectors with the same number of entries, got shapes {tuple(u.shape)} and {tuple(v.shape)}: the "
+            "last axis must have the same length in both"
+        )
     return _direction(u), _direction(v)
 
 
 def _direction(u: Float[Tensor, "*lane d"]) -> Float[Tensor, "*lane d"]:
     size = u.abs().amax(-1, keepdim=True)
     if not (size > 0).all():
-        raise UserError(f"{int((~(size > 0)).sum())} vectors are zero or NaN: they have no angle with anything")
-    u = u / size  # first, since squares of 1e200 are infinite
+        raise UserError(
+            f"expected nonzero vectors, but {int((~(size > 0)).sum())} of {size.numel()} are zero or contain NaN and "
+            "have no direction: remove them"
+        )
+    u = u / size  # before taking the norm, because the square of 1e200 overflows
     return u / u.norm(dim=-1, keepdim=True)

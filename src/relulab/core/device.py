@@ -1,4 +1,4 @@
-"""Devices: what is computed by NumPy, SciPy or LAPACK goes to the CPU, and its answer back to where it was asked."""
+"""Run functions that use NumPy, SciPy or LAPACK on the CPU and move their results back to the caller's device."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -14,10 +14,12 @@ CPU = torch.device("cpu")
 
 
 def by_cpu(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that computes on the CPU alone, for tensors of any device: its answer is on the device of the first.
+    """Decorate a function that computes on the CPU so that it accepts tensors on any device.
+
+    The result is on the device of the first tensor argument.
 
     Args:
-        function: of tensors, among other things.
+        function: A function with tensors among its arguments.
 
     >>> by_cpu(lambda x: x.numpy().sum().item())(torch.ones(3))
     3.0
@@ -33,38 +35,38 @@ def by_cpu(function: Callable[P, R]) -> Callable[P, R]:
     return moved
 
 
-def device_of(*given: Any) -> torch.device:
-    """The device of the first tensor, in lists and tuples as well; the CPU if there is none.
+def device_of(*values: Any) -> torch.device:
+    """Return the device of the first tensor among the values, or the CPU if there is none.
 
     Args:
-        given: anything.
+        values: Any values. Lists and tuples are searched too.
 
     >>> device_of(3.0, [torch.ones(2)])
     device(type='cpu')
     """
-    for one in given:
-        if isinstance(one, Tensor):
-            return one.device
-        if isinstance(one, (list, tuple)) and any(isinstance(part, Tensor) for part in one):
-            return device_of(*one)
+    for value in values:
+        if isinstance(value, Tensor):
+            return value.device
+        if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+            return device_of(*value)
     return CPU
 
 
 def placed(given: Any, device: torch.device) -> Any:
-    """The same with every tensor on a device: in tuples, lists, mappings and data classes too.
+    """Return a copy of a value with all its tensors on ``device``.
 
     Args:
-        given: anything.
-        device: where its tensors should be.
+        given: Any value. Tuples, lists, mappings and data classes are searched for tensors.
+        device: The device that the tensors are moved to.
     """
     if isinstance(given, Tensor):
         return given.to(device)
     if isinstance(given, Mapping):
-        return {name: placed(one, device) for name, one in given.items()}
+        return {name: placed(value, device) for name, value in given.items()}
     if isinstance(given, tuple) and hasattr(given, "_fields"):
-        return type(given)(*(placed(one, device) for one in given))
+        return type(given)(*(placed(value, device) for value in given))
     if isinstance(given, (tuple, list)):
-        return type(given)(placed(one, device) for one in given)
+        return type(given)(placed(value, device) for value in given)
     if is_dataclass(given) and not isinstance(given, type):
         return replace(given, **{f.name: placed(getattr(given, f.name), device) for f in fields(given)})
     return given

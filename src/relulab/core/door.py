@@ -1,8 +1,8 @@
-"""Doors: packages whose public names are imported when they are first used.
+"""Lazy packages: each public name is imported when it is first used.
 
-A door writes its imports in the block ``if TYPE_CHECKING:``, where editors and type checkers read them, and takes
+A lazy package lists its imports in the block ``if TYPE_CHECKING:``, where editors and type checkers read them. It takes
 ``__getattr__``, ``__dir__`` and ``__all__`` from ``opened``, which reads the same lines. So each name is written once,
-and opening a package costs no import of PyTorch.
+and importing the package does not import PyTorch.
 """
 
 import re
@@ -16,24 +16,26 @@ LINE = re.compile(r"^    from (?P<module>[\w.]+) import \(?\s*(?P<name>\w+) as (
 
 
 def opened(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a package, from the imports that its file shows.
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` for a package, from the imports listed in its file.
+
+    Args:
+        package: The name of the package, such as ``relulab``.
 
     >>> import relulab
     >>> relulab.Verdict.HOLDS.name, "MLP" in dir(relulab)
     ('HOLDS', True)
     """
     text = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
-    where = {found["name"]: found["module"] for found in LINE.finditer(text)}
+    modules = {line["name"]: line["module"] for line in LINE.finditer(text)}
 
     def __getattr__(name: str) -> Any:
-        if name not in where:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = f"{where[name]}.{name}"
-        # A package, such as relulab.bias, is a name of the folder it is in; everything else, of a module.
-        found = (
-            import_module(module) if where[name] == "relulab.subjects" else getattr(import_module(where[name]), name)
-        )
-        setattr(sys.modules[package], name, found)
-        return found
+        module = modules[name]
+        # A subject, such as relulab.bias, is itself a package; every other name is an attribute of its module.
+        is_subject = module == "relulab.subjects"
+        value = import_module(f"{module}.{name}") if is_subject else getattr(import_module(module), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
-    return __getattr__, lambda: sorted(where), list(where)
+    return __getattr__, lambda: sorted(modules), list(modules)

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writing: a file is either complete or absent."""
 
 import os
 from collections.abc import Iterator
@@ -8,9 +8,12 @@ from pathlib import Path
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path``; when the block ends well it becomes ``path`` in one step.
+    """Yield a temporary path next to ``path`` and rename it to ``path`` when the block ends without an error.
 
-    The folder must be there: one that was removed under a run is not made again by the next write.
+    The folder must exist. It is not created, so that a folder deleted during a run stays deleted.
+
+    Args:
+        path: The file to write.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
     try:

@@ -1,7 +1,7 @@
-"""Random streams: one root seed, and a generator of its own for every role and index.
+"""Random streams: one root seed, and a separate generator for every role and index.
 
-A stream depends on (root, role, index) alone, so seed 7 has the same teacher, data, start and batches whether it is
-trained alone, among 32, in another process or on another day. Draw in float64, cast, then stack.
+A stream depends only on (root, role, index). So seed 7 has the same teacher, data, initial weights and batches whether
+it is trained alone, together with 31 others, or in another process. Draw in float64, then cast, then stack.
 """
 
 from enum import IntEnum
@@ -12,7 +12,7 @@ from relulab.core.errors import UserError
 
 
 class Role(IntEnum):
-    """What a stream is for. The numbers are part of every result: never reuse or change one."""
+    """The purpose of a stream. All results depend on these numbers: never change or reuse one."""
 
     TEACHER = 1
     STUDENT = 2
@@ -27,7 +27,12 @@ class Role(IntEnum):
 
 
 def stream(root: int, role: Role, *index: int) -> np.random.Generator:
-    """The generator of one role, for instance ``stream(0, Role.BATCHES, seed, epoch)``.
+    """Return the generator of one role, for instance ``stream(0, Role.BATCHES, seed, epoch)``.
+
+    Args:
+        root: The root seed.
+        role: The purpose of the stream.
+        index: Further integers, such as the seed and the epoch.
 
     >>> bool(stream(0, Role.TEACHER, 7).random() == stream(0, Role.TEACHER, 7).random())
     True
@@ -35,6 +40,6 @@ def stream(root: int, role: Role, *index: int) -> np.random.Generator:
     False
     """
     wrong = [number for number in (root, *index) if not 0 <= number < 2**32]
-    if wrong:  # larger numbers would share streams with others
-        raise UserError(f"seeds are whole numbers from 0 to 2³² − 1, given was {wrong[0]}")
+    if wrong:  # a larger number would share its stream with other numbers
+        raise UserError(f"expected seeds from 0 to 2³² − 1 = 4294967295, got {wrong[0]}: choose a seed in this range")
     return np.random.default_rng(np.random.SeedSequence(root, spawn_key=(int(role), *index)))

@@ -1,4 +1,4 @@
-"""British and American spellings of one word, taken for the same."""
+"""Treat British and American spellings of a word as equal."""
 
 import re
 
@@ -16,7 +16,10 @@ BRITISH = (
 
 
 def american(text: str) -> str:
-    """The text in lower case and American spelling, for comparisons.
+    """Return the text in lower case and American spelling, for comparisons.
+
+    Args:
+        text: Any text.
 
     >>> american("Optimisation bias"), american("colour") == american("color"), american("Learnt function")
     ('optimization bias', True, 'learned function')

@@ -1,1 +1,1 @@
-"""Inputs and tasks: where the points come from and what the teacher says of them."""
+"""Input distributions, data sets and training tasks."""

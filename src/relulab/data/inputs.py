@@ -1,4 +1,4 @@
-"""Input distributions. Each draws float64 points from a generator that is handed to it."""
+"""Input distributions. Each draws float64 points with a given random generator."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -16,17 +16,26 @@ class Inputs(Protocol):
     @property
     def d(self) -> int: ...
 
-    def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]: ...
+    def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        """Draw n points."""
+        ...
 
 
 def _positive(d: int, spread: float) -> None:
     if d < 1 or not spread > 0:
-        raise UserError(f"inputs of dimension {d} and spread {spread}: both must be positive")
+        raise UserError(
+            f"expected inputs with a positive dimension and a positive spread, got dimension {d} and spread {spread}: "
+            "choose positive values"
+        )
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """N(0, std² I).
+    """The normal distribution N(0, std² I) in R^d.
+
+    Args:
+        d: Dimension of the points.
+        std: Standard deviation of each coordinate, above 0.
 
     >>> Gaussian(d=3, std=1.5).draw(np.random.default_rng(0), 2).shape
     (2, 3)
@@ -44,7 +53,12 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Independent coordinates U[−half, half]."""
+    """The uniform distribution on the cube [−half, half]^d.
+
+    Args:
+        d: Dimension of the points.
+        half: Half of the side length, above 0.
+    """
 
     d: int
     half: float = 1.0

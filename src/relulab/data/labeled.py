@@ -1,4 +1,4 @@
-"""Points of two classes: what a binary data set must be before anything is measured on it."""
+"""Data sets of two classes, and the checks that they must pass before anything is measured on them."""
 
 from typing import NamedTuple
 
@@ -12,27 +12,32 @@ from relulab.core.numbers import Numbers, tensor
 
 
 class Labeled(NamedTuple):
-    """Points in rows with labels ±1, both in float64; ``names`` are the user's own labels of −1 and +1."""
+    """Points (n, d) with labels ±1, both in float64; ``names`` are the original labels of classes −1 and +1."""
 
     X: Float64[Tensor, "n d"]
     y: Float64[Tensor, " n"]
     names: tuple[str, str] = ("-1", "1")
 
     def of(self, label: int) -> Float64[Tensor, "k d"]:
-        """The points of one label, +1 or −1."""
+        """Return the points of one class.
+
+        Args:
+            label: The class, +1 or −1.
+        """
         return self.X[self.y == label]
 
 
 def labeled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labeled:
-    """A data set of two classes, checked: finite, at least two columns, two labels, no point with both of them.
+    """Create a data set of two classes with labels ±1.
 
-    Labels may be any two values; the one that sorts last (1 of 0 and 1, True, "yes" of "no" and "yes") becomes +1.
-    Features of a network may be one column wide, or the same for points of two labels: ``strict=False`` lets them pass.
+    The points must be finite and have at least two columns, there must be exactly two different labels, and no point
+    may have both labels. The label that sorts last (1 among 0 and 1, "yes" among "no" and "yes") becomes +1.
 
     Args:
-        X: Points, (n, d), a point a row.
-        y: Labels, (n,), of any two values.
-        strict: Whether points of one column, and equal points of both labels, are refused.
+        X: Points, (n, d), one row per point.
+        y: Labels, (n,), with exactly two different values of any type.
+        strict: Whether to refuse points with one column, and equal points with different labels. Use ``strict=False``
+            for features computed by a network, where both can occur.
 
     >>> labeled([[1.0, 2.0], [-1.0, 0.0]], ["spam", "ham"]).y.tolist()
     [1.0, -1.0]
@@ -40,41 +45,57 @@ def labeled(X: Numbers, y: Numbers, *, strict: bool = True) -> Labeled:
     X, labels = tensor("points", X).detach().double(), np.asarray(y)
     if X.dim() != 2 or labels.ndim < 1 or len(X) != len(labels):
         count = labels.size if labels.ndim < 1 else len(labels)
-        raise UserError(f"points of shape {tuple(X.shape)} with {count} labels: one row and one label a point")
+        raise UserError(
+            f"expected points of shape (points, inputs) with one label per point, got points of shape {tuple(X.shape)} "
+            f"and {count} labels: give one row and one label for each point"
+        )
     if not len(X):
-        raise UserError("there are no points")
+        raise UserError("expected at least one point of each class, got no points: check the data")
     if X.shape[1] < 1 + strict:
         raise UserError(
-            f"points have d = {X.shape[1]} columns: at least 2 are needed, in one dimension a direction is a sign"
+            f"expected points with at least {1 + strict} columns, got d = {X.shape[1]}: add inputs (in one dimension "
+            "there are only two directions)"
         )
     wrong = (~X.isfinite()).any(1).nonzero()[:, 0]
     if len(wrong):
-        raise UserError(f"{len(wrong)} of {len(X)} points have NaN or infinite entries, the first is row {wrong[0]}")
+        raise UserError(
+            f"expected finite points, got NaN or infinite values in {len(wrong)} of {len(X)} rows, first in row "
+            f"{wrong[0]} (counting from 0): remove or replace them"
+        )
     signs, names = _signs(labels)
-    found = Labeled(X, signs, names)
+    data = Labeled(X, signs, names)
     if strict:
-        _no_contradiction(found)
-    return found
+        _no_contradiction(data)
+    return data
 
 
 def _signs(y: np.ndarray) -> tuple[Float64[Tensor, " n"], tuple[str, str]]:
-    """±1 for labels of two values, and what those were."""
+    """Map labels with two values to ±1 and return the two values."""
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise UserError(f"{(~np.isfinite(y)).sum()} labels are NaN or infinite")
+        raise UserError(
+            f"expected finite labels, got {(~np.isfinite(y)).sum()} of {y.size} that are NaN or infinite: remove these "
+            "points"
+        )
     if y.dtype.kind == "O":
         y = y.astype(str)
     values = np.unique(y)
     if len(values) == 1:
-        raise UserError(f"all {len(y)} points have the label {values[0]}: points of two classes are needed")
+        raise UserError(
+            f"expected labels of two classes, but all {len(y)} points have the label {values[0]}: add points of a "
+            "second class"
+        )
     if len(values) > 2:
-        shown = ", ".join(str(v) for v in values[:4]) + (" …" if len(values) > 4 else "")
-        raise UserError(f"labels take {len(values)} values ({shown}): exactly two are needed")
+        shown = ", ".join(str(v) for v in values[:4]) + (", …" if len(values) > 4 else "")
+        raise UserError(
+            f"expected labels of two classes, got {len(values)} different labels ({shown}): keep the points of two "
+            "classes"
+        )
     return torch.from_numpy(np.where(y == values[1], 1.0, -1.0)), (str(values[0]), str(values[1]))
 
 
 def _no_contradiction(data: Labeled) -> None:
-    """No point may bear both labels: nothing could separate it from itself."""
-    rows = np.ascontiguousarray(data.X.numpy() + 0.0)  # + 0 makes one zero of the two
+    """Raise ``UserError`` if a point has both labels, because no classifier could fit it."""
+    rows = np.ascontiguousarray(data.X.numpy() + 0.0)  # + 0.0 turns −0 into 0
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
     order = np.argsort(keys, kind="stable")
     same = keys[order[1:]] == keys[order[:-1]]
@@ -83,7 +104,7 @@ def _no_contradiction(data: Labeled) -> None:
     if len(clash):
         i, j = sorted(order[clash[0] : clash[0] + 2].tolist())
         raise UserError(
-            f"rows {i} and {j} are the same point with opposite labels"
-            + (f", and there are {len(clash) - 1} more such pairs" if len(clash) > 1 else "")
-            + ": remove one of each, no network can fit both"
+            f"rows {i} and {j} (counting from 0) are the same point with different labels"
+            + (f", and so are {len(clash) - 1} more pairs" if len(clash) > 1 else "")
+            + ": remove one row of each pair, because no network can fit both"
         )

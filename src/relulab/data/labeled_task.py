@@ -1,4 +1,4 @@
-"""Labeled data sets as a task for SGD: a lane a data set, an epoch a pass over it."""
+"""Labeled data sets as a training task: one data set per lane, and one pass over it per epoch."""
 
 from collections.abc import Sequence
 
@@ -14,16 +14,16 @@ from relulab.data.task import Points
 
 
 class LabeledTask:
-    """Data set i for lane i, with the order of its batches from the stream of ``seeds[i]``.
+    """Train lane i on data set i, with the order of its batches given by ``seeds[i]``.
 
-    An epoch goes through all points once in a random order, as a shuffled data loader does; what does not fill a last
-    batch is left out of it.
+    In each epoch all points are visited once in random order, as with a shuffled data loader. Points that do not fill
+    the last batch are left out in that epoch.
 
     Args:
-        data: One data set per lane, all of one shape (n, d).
+        data: One data set per lane, all of the same shape (n, d).
         seeds: One seed per lane.
-        root: Root of all random streams.
-        dtype: Floating type in which points and labels are kept.
+        root: Root seed of all random streams.
+        dtype: Data type of points and labels.
 
     >>> from relulab.subjects.bias.tools.orthants import OppositeOrthants
     >>> task = LabeledTask([OppositeOrthants(3).draw(np.random.default_rng(0), 10)], seeds=[0])
@@ -37,26 +37,39 @@ class LabeledTask:
     def __init__(
         self, data: Sequence[Labeled], *, seeds: Sequence[int], root: int = 0, dtype: torch.dtype = torch.float32
     ):
-        shapes = {tuple(one.X.shape) for one in data}
+        shapes = {tuple(labeled.X.shape) for labeled in data}
         if len(data) != len(seeds) or len(shapes) != 1:
-            raise UserError(f"{len(data)} data sets of {len(shapes)} shapes for {len(seeds)} seeds: one a seed, alike")
+            raise UserError(
+                f"expected one data set per seed, all of the same shape, got {len(data)} data sets with {len(shapes)} "
+                f"different shapes and {len(seeds)} seeds: use data sets with the same number of points and inputs"
+            )
         self.data, self.seeds, self.root, self.dtype = tuple(data), tuple(seeds), root, dtype
         self.n, self.d = shapes.pop()
         self.lanes = len(data)
-        X = torch.stack([one.X for one in data]).to(dtype)
-        self._points = Points(X, torch.stack([one.y for one in data]).to(dtype)[..., None], torch.arange(self.lanes))
+        X = torch.stack([labeled.X for labeled in data]).to(dtype)
+        y = torch.stack([labeled.y for labeled in data]).to(dtype)
+        self._points = Points(X, y[..., None], torch.arange(self.lanes))
 
     def train(self, epoch: int = 0) -> Points:
-        """All points, with labels for targets; the same in every epoch."""
+        """Return all points with their labels as targets; they are the same in every epoch."""
         return self._points
 
     def steps(self, batch: int) -> int:
-        """Full batches in a pass over the points."""
+        """Return the number of full batches in one pass over the points."""
         return self.n // batch
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "lane steps batch"]:
-        """Which points each step takes."""
+        """Return the indices of the points of each training step.
+
+        Args:
+            epoch: Number of the epoch; each epoch has its own random order.
+            steps: Number of training steps.
+            batch: Number of points per step.
+        """
         if steps * batch > self.n:
-            raise UserError(f"{steps} batches of {batch}: a pass over {self.n} points has {self.n // batch} of them")
+            raise UserError(
+                f"expected at most {self.n // batch} batches of {batch} in one pass over {self.n} points, got "
+                f"{steps}: reduce steps or batch"
+            )
         orders = [stream(self.root, Role.BATCHES, seed, epoch).permutation(self.n) for seed in self.seeds]
         return torch.from_numpy(np.stack(orders)[:, : steps * batch].reshape(self.lanes, steps, batch))

@@ -1,4 +1,4 @@
-"""MNIST from the four idx files in which it is handed on. They are looked for below RELULAB_DATA, never fetched."""
+"""Read MNIST from its four idx files, which must be in the folder RELULAB_DATA. Nothing is downloaded."""
 
 import os
 from pathlib import Path
@@ -15,37 +15,43 @@ STEMS = {"train": "train", "held out": "t10k"}
 KINDS = {"images": 3, "labels": 1}
 FOLDERS = ("mnist", "MNIST/raw", "MNIST", "mnist/raw", "")
 HOW = (
-    "get the four idx files of MNIST as they are handed on everywhere, for instance by "
-    f"torchvision.datasets.MNIST(DIR, download=True), and set {VARIABLE}=DIR"
+    "download the four idx files of MNIST, for instance with torchvision.datasets.MNIST(DIR, download=True), and set "
+    f"the environment variable {VARIABLE}=DIR"
 )
 Part = Literal["train", "held out"]
 
 
 class Digits(NamedTuple):
-    """Pictures with gray values 0 (background) to 255, and the digit on each."""
+    """Images with gray values from 0 (background) to 255, and the digit shown in each."""
 
     images: UInt8[np.ndarray, "N 28 28"]
     labels: UInt8[np.ndarray, " N"]
 
 
 def mnist_files(folder: Path | str | None = None) -> dict[tuple[str, str], Path]:
-    """The paths of the four files by part (train, held out) and kind (images, labels).
+    """Find the four files of MNIST.
 
-    They may lie in ``mnist``, in ``MNIST/raw`` as torchvision lays them, or in the folder itself, packed by gzip or
-    not, with a dash or a dot before idx. ``folder`` is that of the variable RELULAB_DATA unless given.
+    They may be in the folder itself, in ``mnist``, ``MNIST``, ``mnist/raw``, or in ``MNIST/raw``, where torchvision
+    puts them. They may be compressed with gzip, and have a dash or a dot before ``idx`` in their names.
+
+    Args:
+        folder: The folder to search. Default: the environment variable RELULAB_DATA.
+
+    Returns:
+        The paths by part ("train", "held out") and kind ("images", "labels").
     """
     given = folder or os.environ.get(VARIABLE)
     if not given:
-        raise UserError(f"MNIST is needed and {VARIABLE} is not set: {HOW}")
-    found = {(part, kind): _find(Path(given), part, kind) for part in STEMS for kind in KINDS}
-    missing = [f"{STEMS[part]}-{kind}-idx{KINDS[kind]}-ubyte" for (part, kind), path in found.items() if path is None]
+        raise UserError(f"MNIST is required, but {VARIABLE} is not set: {HOW}")
+    paths = {(part, kind): _find(Path(given), part, kind) for part in STEMS for kind in KINDS}
+    missing = [f"{STEMS[part]}-{kind}-idx{KINDS[kind]}-ubyte" for (part, kind), path in paths.items() if path is None]
     if missing:
-        looked = ", ".join(name for name in FOLDERS if name)
+        subfolders = ", ".join(name for name in FOLDERS if name)
         raise UserError(
-            f"MNIST is needed and {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing below {given} "
-            f"(looked there and in {looked}): {HOW}"
+            f"MNIST is required, but {given} does not contain {', '.join(missing)} (searched there and in its "
+            f"subfolders {subfolders}): {HOW}"
         )
-    return {key: path for key, path in found.items() if path is not None}
+    return {key: path for key, path in paths.items() if path is not None}
 
 
 def _find(root: Path, part: str, kind: str) -> Path | None:
@@ -54,22 +60,25 @@ def _find(root: Path, part: str, kind: str) -> Path | None:
 
 
 def mnist(part: Part, classes: tuple[int, ...] = tuple(range(10)), folder: Path | str | None = None) -> Digits:
-    """The 60,000 training digits or the 10,000 held out, in the files' order; only some classes if asked.
+    """Read the training or held-out digits of MNIST, in the order of the files.
 
     Args:
-        part: "train" for the 60,000 training digits, "held out" for the 10,000 others.
-        classes: The digits to keep; all ten by default.
-        folder: Where to look for the four files, in itself or in mnist, MNIST/raw, MNIST or mnist/raw below it. None
-            takes the folder that the environment variable RELULAB_DATA names.
+        part: "train" for the 60,000 training digits, "held out" for the 10,000 held-out digits.
+        classes: The digits to keep. Default: all ten.
+        folder: The folder with the four files, or with a subfolder mnist, MNIST/raw, MNIST or mnist/raw that contains
+            them. Default: the environment variable RELULAB_DATA.
     """
     files = mnist_files(folder)
     images, labels = (read_idx(files[part, kind]) for kind in KINDS)
     if images.ndim != 3 or images.shape[1:] != (28, 28) or labels.ndim != 1:
         raise UserError(
-            f"{files[part, 'images']} has shape {images.shape} and {files[part, 'labels']} {labels.shape}: MNIST has "
-            "pictures of 28 × 28 and a label for each"
+            f"expected MNIST images of shape (N, 28, 28) and labels of shape (N,), got {images.shape} in "
+            f"{files[part, 'images']} and {labels.shape} in {files[part, 'labels']}: download both files again"
         )
     if len(images) != len(labels):
-        raise UserError(f"{files[part, 'images']} has {len(images)} pictures and {len(labels)} labels: get both anew")
+        raise UserError(
+            f"expected one label per image, got {len(images)} images in {files[part, 'images']} and {len(labels)} "
+            f"labels in {files[part, 'labels']}: download both files again"
+        )
     wanted = np.isin(labels, classes)
     return Digits(images[wanted], labels[wanted])

@@ -1,4 +1,4 @@
-"""A task: for every lane the inputs of its seed and what its teacher makes of them."""
+"""Training tasks: for every lane, inputs drawn with its seed and targets from its teacher."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ from relulab.nets.mlp import MLP
 
 @dataclass(frozen=True)
 class Points:
-    """Inputs, kept once for the lanes that share them, with the targets, such as a teacher's outputs, once a lane.
+    """Inputs and targets, such as a teacher's outputs.
 
-    ``group`` maps a lane to its inputs.
+    Lanes that share their inputs form a group: inputs are stored once per group, targets once per lane. ``group`` maps
+    each lane to its group.
     """
 
     X: Shaped[Tensor, "group N *x"]
@@ -27,15 +28,17 @@ class Points:
     group: Int[Tensor, " lane"]
 
     def of_lane(self, i: int) -> tuple[Shaped[Tensor, "N *x"], Shaped[Tensor, "N *y"]]:
+        """Return the inputs and targets of lane ``i``."""
         return self.X[self.group[i]], self.Y[i]
 
 
 @runtime_checkable
 class TrainingTask(Protocol):
-    """What training asks of a task: the points of an epoch, and which of them each step takes.
+    """The interface of a task: the points of each epoch, and the indices of the points of each training step.
 
-    ``batches`` are (group, step, batch), or a list of such where batches differ in size; ``steps`` is how many batches
-    are a pass. Lane i has the streams of ``seeds[i]`` below ``root``.
+    ``train`` returns the points of an epoch. ``steps`` returns the number of batches in one pass over the points.
+    ``batches`` returns indices of shape (group, step, batch), or a list of such tensors if batches differ in size. Lane
+    i uses the random streams of ``seeds[i]`` with the root seed ``root``.
     """
 
     lanes: int
@@ -48,22 +51,22 @@ class TrainingTask(Protocol):
 
 
 class Task:
-    """Points for the lanes of ``teacher``, lane i with the streams of ``seeds[i]``.
+    """A teacher-student task: random inputs with the outputs of ``teacher`` as targets.
 
-    Lanes with the same seed (settings that differ in the teacher's strengths, say) share inputs and batches, so their
-    differences are paired. With inputs of its own for each lane, lanes of one seed draw from the same stream and take
-    the same rows in each batch.
+    Lane i uses the random streams of ``seeds[i]``. Lanes with the same seed, such as settings that differ only in the
+    teacher's strengths, share inputs and batches, so that they can be compared in pairs. If each lane has its own input
+    distribution, lanes with the same seed still draw from the same stream and use the same indices in each batch.
 
     Args:
         teacher: The teachers, one per lane; their outputs are the targets.
-        inputs: The law of the inputs, or one per lane, for points that depend on its teacher.
-        held_out_inputs: The same for held-out points; None takes ``inputs``.
+        inputs: The distribution of the inputs, or one distribution per lane.
+        held_out_inputs: The distribution of the held-out points, or one per lane. Default: ``inputs``.
         seeds: One seed per lane.
-        n_train: Training points per lane.
-        n_held_out: Held-out points per lane.
-        fresh: Whether training points are drawn anew each epoch; otherwise they are fixed.
-        root: Root of all random streams.
-        dtype: Floating type in which inputs and targets are kept.
+        n_train: Number of training points per lane.
+        n_held_out: Number of held-out points per lane.
+        fresh: Whether to draw new training points in every epoch; otherwise they are fixed.
+        root: Root seed of all random streams.
+        dtype: Data type of inputs and targets.
 
     >>> from relulab.data.inputs import Gaussian
     >>> task = Task(MLP((3, 4, 2), lanes=2), Gaussian(3), seeds=[0, 7], n_train=10, n_held_out=5)
@@ -85,18 +88,21 @@ class Task:
         dtype: torch.dtype = torch.float32,
     ):
         if len(seeds) != teacher.lanes:
-            raise UserError(f"{len(seeds)} seeds for a teacher with {teacher.lanes} lanes: give one seed a lane")
+            raise UserError(
+                f"expected one seed per lane of the teacher, got {len(seeds)} seeds for {teacher.lanes} lanes: change "
+                "seeds or the teacher"
+            )
         self.teacher, self.seeds, self.root, self.dtype = teacher, tuple(seeds), root, dtype
         self.n_train, self.n_held_out, self.fresh = n_train, n_held_out, fresh
-        self.inputs = self._one_a_lane(inputs)
-        self._held_out_inputs = self._one_a_lane(inputs if held_out_inputs is None else held_out_inputs)
+        self.inputs = self._one_per_lane(inputs)
+        self._held_out_inputs = self._one_per_lane(inputs if held_out_inputs is None else held_out_inputs)
         firsts, self.group = self._groups(self.inputs)
         self.streams = tuple(self.seeds[i] for i in firsts)
         self._fixed: Points | None = None
         self.lanes, self.d, self.outputs = teacher.lanes, teacher.widths[0], teacher.widths[-1]
 
     def train(self, epoch: int = 0) -> Points:
-        """The training points of an epoch."""
+        """Return the training points of an epoch."""
         if self.fresh:
             return self._draw(self.inputs, Role.TRAIN, self.n_train, epoch)
         if self._fixed is None:
@@ -104,33 +110,46 @@ class Task:
         return self._fixed
 
     def held_out(self) -> Points:
+        """Return the held-out points."""
         return self._draw(self._held_out_inputs, Role.HELD_OUT, self.n_held_out, 0)
 
     def steps(self, batch: int) -> int:
-        """Batches that have as many points as there are."""
+        """Return the number of batches that together have as many points as the training set."""
         return max(1, self.n_train // batch)
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "group steps batch"]:
-        """Which training points each step takes, drawn with replacement."""
+        """Return the indices of the training points of each step, drawn with replacement.
+
+        Args:
+            epoch: Number of the epoch.
+            steps: Number of training steps.
+            batch: Number of points per step.
+        """
         draws = [
             stream(self.root, Role.BATCHES, seed, epoch).integers(self.n_train, size=(steps, batch))
             for seed in self.streams
         ]
         return torch.from_numpy(np.stack(draws))
 
-    def _one_a_lane(self, inputs: Inputs | Sequence[Inputs]) -> tuple[Inputs, ...]:
+    def _one_per_lane(self, inputs: Inputs | Sequence[Inputs]) -> tuple[Inputs, ...]:
         d, lanes = self.teacher.widths[0], self.teacher.lanes
-        found = (inputs,) * lanes if isinstance(inputs, Inputs) else tuple(inputs)
-        if len(found) != lanes:
-            raise UserError(f"{len(found)} inputs for a teacher with {lanes} lanes: give one, or one a lane")
-        wrong = [one.d for one in found if one.d != d]
+        distributions = (inputs,) * lanes if isinstance(inputs, Inputs) else tuple(inputs)
+        if len(distributions) != lanes:
+            raise UserError(
+                f"expected one input distribution, or one per lane of the teacher, got {len(distributions)} for "
+                f"{lanes} lanes: change inputs or the teacher"
+            )
+        wrong = [distribution.d for distribution in distributions if distribution.d != d]
         if wrong:
-            raise UserError(f"inputs of dimension {wrong[0]} for a teacher that takes {d}")
-        return found
+            raise UserError(
+                f"expected inputs of dimension {d} for a teacher with {d} inputs, got dimension {wrong[0]}: change the "
+                "inputs or the teacher"
+            )
+        return distributions
 
     def _groups(self, inputs: Sequence[Inputs]) -> tuple[list[int], Int[Tensor, " lane"]]:
-        """The first lane of every group and the group of every lane: those of one seed and one inputs share points."""
-        kinds = [(seed, id(one)) for seed, one in zip(self.seeds, inputs, strict=True)]
+        """Return the first lane of each group and the group of each lane: lanes with the same seed and inputs."""
+        kinds = [(seed, id(distribution)) for seed, distribution in zip(self.seeds, inputs, strict=True)]
         groups = {kind: g for g, kind in enumerate(dict.fromkeys(kinds))}
         return [kinds.index(kind) for kind in groups], torch.tensor([groups[kind] for kind in kinds])
 
@@ -138,6 +157,6 @@ class Task:
     def _draw(self, inputs: Sequence[Inputs], role: Role, n: int, epoch: int) -> Points:
         firsts, group = self._groups(inputs)
         xs = [torch.from_numpy(inputs[i].draw(stream(self.root, role, self.seeds[i], epoch), n)) for i in firsts]
-        # One lane at a time: the targets of a lane must not depend, to the bit, on how many travel with it.
+        # One lane at a time, so that the targets are bitwise the same for any number of lanes.
         ys = [self.teacher.lane(i).double()(xs[g])[0].to(self.dtype) for i, g in enumerate(group.tolist())]
         return Points(torch.stack([x.to(self.dtype) for x in xs]), torch.stack(ys), group)

@@ -1,4 +1,4 @@
-"""A user's own points as a task: tensors of inputs and targets, a shuffled pass an epoch."""
+"""Tensors of inputs and targets as a training task, with one shuffled pass per epoch."""
 
 from collections.abc import Sequence
 
@@ -13,18 +13,18 @@ from relulab.data.task import Points
 
 
 class TensorTask:
-    """Points ``X`` with targets ``Y``; an epoch goes through all of them in a random order.
+    """Train on points ``X`` with targets ``Y``; each epoch visits all points once in random order.
 
-    The last batch may be a short one. Integer targets are classes. With several ``seeds`` there is a lane
-    for each, on the same points in another order.
+    The last batch may be smaller. Integer targets are classes. With several ``seeds`` there is one lane per seed, and
+    all lanes train on the same points in different orders.
 
     Args:
-        X: inputs, (N, …): vectors, images, or whole numbers such as tokens.
-        Y: targets, (N,) of integers for classes, else (N,) or (N, C) of numbers.
-        seed: the seed of the order of points, for a network without lanes or of one lane.
-        seeds: one seed a lane, instead.
-        classes: how many classes there are; one more than the largest label if not given.
-        root: root of all random streams.
+        X: Inputs, (N, …): vectors, images, or integers such as tokens.
+        Y: Targets: classes as integers, (N,), or real numbers, (N,) or (N, C).
+        seed: Seed of the order of the points, for a network without lanes or with one lane.
+        seeds: One seed per lane; replaces ``seed``.
+        classes: Number of classes. Default: the largest label plus 1.
+        root: Root seed of all random streams.
 
     >>> TensorTask(torch.zeros(10, 3), torch.arange(10) % 4).classes
     4
@@ -43,12 +43,14 @@ class TensorTask:
         root: int = 0,
     ):
         if not len(X):
-            raise UserError("there are no points to train on")
+            raise UserError(
+                f"expected at least one point to train on, got inputs of shape {tuple(X.shape)}: add points"
+            )
         self.seeds, self.root = (seed,) if seeds is None else tuple(seeds), root
         self.n, self.lanes, self.dtype, self.d = len(X), len(self.seeds), X.dtype, X.shape[-1] if X.dim() > 1 else 1
         self.classes = self._count(Y, classes)
         self.outputs = self.classes or (Y.shape[1] if Y.dim() > 1 else 1)
-        # A lane that is alone shares the user's memory, and its layout.
+        # A single lane shares the memory and memory format of the given tensors.
         X, Y = (A[None] if self.lanes == 1 else A.expand(self.lanes, *A.shape).contiguous() for A in (X, Y))
         self._points = Points(X, Y, torch.arange(self.lanes))
 
@@ -57,24 +59,39 @@ class TensorTask:
         if Y.is_floating_point():
             return None
         if Y.dtype == torch.bool or Y.min() < 0:
-            raise UserError(f"labels of type {Y.dtype} from {Y.min()}: classes are whole numbers from 0")
-        found = int(Y.max()) + 1
-        if classes is not None and classes < found:
-            raise UserError(f"a label {found - 1} with classes={classes}: labels run from 0 to classes − 1")
-        return classes or found
+            raise UserError(
+                f"expected classes as integers from 0, got labels of type {Y.dtype} with minimum {Y.min()}: number the "
+                "classes from 0, or give real numbers for regression"
+            )
+        count = int(Y.max()) + 1
+        if classes is not None and classes < count:
+            raise UserError(
+                f"expected labels from 0 to {classes - 1} for classes={classes}, got label {count - 1}: increase "
+                "classes or renumber the labels"
+            )
+        return classes or count
 
     def train(self, epoch: int = 0) -> Points:
-        """All points; the same in every epoch."""
+        """Return all points; they are the same in every epoch."""
         return self._points
 
     def steps(self, batch: int) -> int:
-        """Batches in a pass over the points."""
+        """Return the number of batches in one pass over the points."""
         return -(-self.n // batch)
 
     def batches(self, epoch: int, steps: int, batch: int) -> list[Int[Tensor, "lane _ _"]]:
-        """Which points each step takes: those of full batches, and of a short last one."""
+        """Return the indices of the points of each step: first the full batches, then a smaller last batch, if any.
+
+        Args:
+            epoch: Number of the epoch; each epoch has its own random order.
+            steps: Number of training steps.
+            batch: Number of points per step.
+        """
         if steps > self.steps(batch):
-            raise UserError(f"{steps} batches of {batch}: a pass over {self.n} points has {self.steps(batch)} of them")
+            raise UserError(
+                f"expected at most {self.steps(batch)} batches of {batch} in one pass over {self.n} points, got "
+                f"{steps}: reduce steps or batch"
+            )
         orders = np.stack([stream(self.root, Role.BATCHES, seed, epoch).permutation(self.n) for seed in self.seeds])
         rows = torch.from_numpy(orders)[:, : steps * batch]
         full = rows.shape[1] // batch

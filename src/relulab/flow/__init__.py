@@ -1,1 +1,1 @@
-"""Gradient flows of networks and of weight vectors, followed to their ends."""
+"""Gradient flows of networks and of weight vectors."""

@@ -1,4 +1,4 @@
-"""The flow of a few weight vectors under a given velocity, by an adaptive solver, with integrals along its path."""
+"""Follow weight vectors under a given velocity with an adaptive ODE solver, and integrate along the trajectory."""
 
 from collections.abc import Callable
 from itertools import count
@@ -15,7 +15,7 @@ from relulab.flow.trajectory import Trajectory
 Weights = Float[np.ndarray, "n d"]
 Times = Float[np.ndarray, " t"]
 Field = Callable[[Weights], Weights]
-MOST = 200_000  # evaluations of the velocity
+MOST = 200_000  # largest number of evaluations of the velocity
 NODES, SHARES = np.polynomial.legendre.leggauss(8)
 
 
@@ -28,48 +28,59 @@ def flow(
     until: Callable[[Weights], float] | None = None,
     method: str = "DOP853",
 ) -> Trajectory[np.ndarray]:
-    """Ẇ = velocity(W) from W at time 0 to ``time``, or to where ``until`` turns 0.
+    """Solve Ẇ = velocity(W) from time 0 to ``time``, or until ``until`` crosses 0.
 
-    Lengths may shrink by many orders, so next to nothing is allowed in absolute error. The looks are the solver's own
-    steps, and W is known between them.
+    Norms may shrink by many orders of magnitude, so the absolute tolerance is tiny. The snapshots are the steps of the
+    solver, and W can also be evaluated between them.
 
     Args:
-        velocity: a smooth field on weights, n × d.
-        W: where it starts.
-        time: when it ends.
-        rtol: the solver's relative error in a step.
-        until: a function of W that ends the flow where it turns 0.
-        method: the solver, by the name that SciPy's ``solve_ivp`` has for it.
+        velocity: A smooth function of the weights, (n, d) → (n, d).
+        W: Weights at time 0, (n, d).
+        time: Time at which the flow ends.
+        rtol: Relative tolerance of the solver per step.
+        until: A function of W; the flow ends early where it crosses 0.
+        method: Name of the solver, as in SciPy's ``solve_ivp``.
+
+    Returns:
+        The trajectory with the state ``W``. ``reached`` is False if ``until`` is given and did not cross 0.
     """
     calls = count()
 
     def f(t: float, y: np.ndarray) -> np.ndarray:
-        if next(calls) >= MOST:  # a velocity that jumps makes an adaptive solver creep
-            raise UserError(f"the flow took {MOST:,} evaluations up to t = {t:.3g}: its velocity should be smooth")
+        if next(calls) >= MOST:  # an adaptive solver takes tiny steps where the velocity is discontinuous
+            raise UserError(
+                f"the flow needed more than {MOST:,} evaluations of the velocity up to t = {t:.3g}: use a smooth "
+                "velocity"
+            )
         return np.asarray(velocity(y.reshape(W.shape)), dtype=float).ravel()
 
     events = None if until is None else _End(until, W.shape)
     atol = rtol * 1e-6 * float(np.abs(W).max())
-    with np.errstate(over="ignore", invalid="ignore"):  # a flow that leaves all bounds is said below
-        found = solve_ivp(f, (0.0, time), W.ravel(), method, rtol=rtol, atol=atol, dense_output=True, events=events)
-    if found.status < 0 or not np.isfinite(found.y).all():
-        raise UserError(f"the flow could not be followed beyond t = {found.t[-1]:.3g}: ask for a shorter time")
-    states = {"W": found.y.T.reshape(-1, *W.shape)}
-    reached = found.status == 1 or until is None
-    says = "the time is over" if found.status != 1 else "it came to where it should end"
+    with np.errstate(over="ignore", invalid="ignore"):  # a flow that diverges is reported below
+        solution = solve_ivp(f, (0.0, time), W.ravel(), method, rtol=rtol, atol=atol, dense_output=True, events=events)
+    if solution.status < 0 or not np.isfinite(solution.y).all():
+        raise UserError(
+            f"the solver failed beyond t = {solution.t[-1]:.3g}, because the flow may diverge: use a shorter time"
+        )
+    states = {"W": solution.y.T.reshape(-1, *W.shape)}
+    reached = solution.status == 1 or until is None
+    says = "reached the final time" if solution.status != 1 else "reached the stopping condition"
 
     def dense(times: np.ndarray) -> np.ndarray:
-        return found.sol(times).T.reshape(-1, *W.shape)
+        return solution.sol(times).T.reshape(-1, *W.shape)
 
-    return Trajectory(found.t, states, reached, says, len(found.t) - 1, dense=dense)
+    return Trajectory(solution.t, states, reached, says, len(solution.t) - 1, dense=dense)
 
 
 def pieces(path: Trajectory[np.ndarray], times: Times) -> tuple[Float[np.ndarray, " e"], Float[np.ndarray, "m 8"]]:
-    """The solver's steps, cut at ``times``, and eight times within each where Gauss and Legendre look.
+    """Return integration intervals and the eight Gauss-Legendre nodes in each of them.
 
     Args:
-        path: a flow that is known between its looks.
-        times: where steps are cut as well.
+        path: A trajectory that can be evaluated at any time.
+        times: Times at which the solver's steps are split, (t,).
+
+    Returns:
+        The edges of the m intervals, (m + 1,), and the nodes, (m, 8).
     """
     edges = np.union1d(path.times, times)
     low, high = edges[:-1, None], edges[1:, None]
@@ -79,12 +90,15 @@ def pieces(path: Trajectory[np.ndarray], times: Times) -> tuple[Float[np.ndarray
 def integral(
     path: Trajectory[np.ndarray], h: Callable[[Weights], np.ndarray], times: Times
 ) -> Float[np.ndarray, "t k"]:
-    """∫₀ᵗ h(W(s)) ds at every t of ``times``, by a quadrature that knows nothing of the equation that W solves.
+    """Compute ∫₀ᵗ h(W(s)) ds for every t in ``times`` by Gauss-Legendre quadrature, independently of the ODE for W.
 
     Args:
-        path: a flow that is known between its looks.
-        h: the integrand at given weights, a vector.
-        times: the ends t.
+        path: A trajectory that can be evaluated at any time.
+        h: The integrand as a function of the weights; its values are vectors, (k,).
+        times: Upper limits t, (t,).
+
+    Returns:
+        The integrals, (t, k).
     """
     edges, within = pieces(path, times)
     values = np.stack([h(W) for W in path.at(within.ravel())]).reshape(*within.shape, -1)
@@ -94,7 +108,7 @@ def integral(
 
 
 class _End:
-    """The event at which SciPy's solver stops: where a function of the weights turns 0."""
+    """A terminal event for SciPy's solver: it stops where a function of the weights crosses 0."""
 
     terminal = True
 
@@ -106,9 +120,9 @@ class _End:
 
 
 def as_array(x: Float[np.ndarray | Tensor, "..."]) -> Float[np.ndarray, "..."]:
-    """A copy in float64, whether it comes from NumPy or from torch.
+    """Return a float64 NumPy copy of an array or tensor.
 
     Args:
-        x: numbers of any shape.
+        x: Numbers of any shape.
     """
     return torch.as_tensor(x).detach().double().cpu().numpy().copy()

@@ -1,4 +1,4 @@
-"""Gradient flow of any networks that are a function of their weights, by automatic differentiation."""
+"""Gradient flow of any network given as a function of its weights, by automatic differentiation."""
 
 from collections.abc import Callable
 
@@ -9,11 +9,11 @@ from torch import Tensor
 from relulab.flow.on_log_loss import Pull, log_cross_entropy
 
 Weights = tuple[Tensor, ...]
-SMALL = 1e-3  # share of all weights' norm as which a smaller layer counts
+SMALL = 1e-3  # the norm of a layer counts as at least this fraction of the norm of all weights
 
 
 class ByAutograd:
-    """The flow of ``function(weights, X)``, with a leading lane axis in every weight and in the data."""
+    """Dynamics of ``function(weights, X)``; every weight and the data have a leading lane axis."""
 
     def __init__(
         self,
@@ -28,11 +28,11 @@ class ByAutograd:
         with torch.enable_grad():
             f = self.function(weights, self.X)[..., 0]
             log_loss, p = log_cross_entropy((self.y * f).detach())
-            # −∂ log ℓ/∂f is known: only the network itself is differentiated
+            # −∂ log ℓ/∂f is known in closed form, so only the network is differentiated
             along = torch.autograd.grad(f, weights, self.y * p)
         sizes = torch.stack([w.flatten(1).norm(dim=1) for w in state])
         rates = torch.stack([g.flatten(1).norm(dim=1) for g in along])
-        sizes = torch.maximum(sizes, SMALL * sizes.norm(dim=0))  # a layer of zeros may grow as well
+        sizes = torch.maximum(sizes, SMALL * sizes.norm(dim=0))  # so that a layer of zeros can grow
         return Pull(along, log_loss, (rates / sizes).amax(0), rates.square().sum(0), torch.zeros_like(log_loss))
 
     def course(self, first: Pull, middle: Pull) -> Weights:

@@ -1,4 +1,4 @@
-"""Gradient flow with the cross-entropy loss, for many networks at once, to losses as small as one likes."""
+"""Gradient flow with the cross-entropy loss, for many networks at once and down to arbitrarily small losses."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from relulab.flow.two_layer_flow import LinearPhase, Neurons, TwoLayer
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual, residual
 
-PAUSE = 100  # steps of the full network after a linear phase turned out wrong
+PAUSE = 100  # number of steps of the full network after a linear phase ended
 
 
 @one_thread()
@@ -30,26 +30,29 @@ def gradient_flow(
     shortcut: bool = True,
     each: Callable[[Clock], None] = lambda clock: None,
 ) -> Clock:
-    """Trains two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
+    """Train two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
 
-    Follows ℓ = Σ_i log(1 + exp(−y_i f(x_i))) in every lane until ℓ ≤ e^(−until), or where log ℓ falls no more.
+    The loss is ℓ = Σ_i log(1 + exp(−y_i f(x_i))). Each lane is followed until ℓ ≤ e^{−until}, or until log ℓ stops
+    decreasing.
 
-    Where every neuron of a two-layer network has come to be off or active exactly on the points of its own sign, the
-    rest of the path is that of two linear networks and is followed as such; at each look the activations are checked,
-    and if one has changed the full network takes over from the look before.
+    Once every neuron of a two-layer network is either inactive, or active exactly on the points with the sign of its
+    output weight, the network is equivalent to two linear networks, which are followed instead because this is faster.
+    The activations are checked at every snapshot. If one has changed, the full network is followed again from the
+    previous snapshot.
 
     Args:
-        net: Two-layer ReLU networks without biases, or residual ones, with one output, in float64.
+        net: Two-layer ReLU networks without biases, or residual networks, with one output, in float64.
         X: Points, (n, d) for all lanes, or (lane, n, d), one set per lane.
         y: Labels −1 and 1, (n,) or (lane, n).
-        until: −log ℓ at which a lane has arrived, above 0.
-        step: The largest relative change of a weight, and the largest fall of log ℓ, in one step; above 0, at most 1.
-        steps: The most steps that are taken.
-        shortcut: Whether the linear phase is followed as such. Otherwise it is the full network all the way.
-        each: Called with the clock, and with ``net`` as it then is, at the start, at the end and at growing intervals.
+        until: Value of −log ℓ at which a lane stops, above 0.
+        step: Largest relative change of a weight, and largest decrease of log ℓ, in one step; above 0 and at most 1.
+        steps: Largest number of steps.
+        shortcut: Whether to use the two linear networks where they are equivalent.
+        each: Function that is called with the clock at every snapshot: at the start, at the end and at growing
+            intervals. Meanwhile ``net`` has the current weights.
 
     Returns:
-        The clock at the end: steps, s = ∫ ℓ dt, log t and log ℓ of every lane.
+        The clock at the end: number of steps, s = ∫ ℓ dt, log t and log ℓ of every lane.
 
     >>> from relulab.nets.initial import balanced
     >>> X = torch.tensor([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
@@ -61,8 +64,8 @@ def gradient_flow(
     options = {"until": until, "step": step, "steps": steps}
 
     def show(weights: tuple[Tensor, ...], clock: Clock) -> bool:
-        for W, now in zip(net.W, weights, strict=True):
-            W.data.copy_(now)
+        for W, current in zip(net.W, weights, strict=True):
+            W.data.copy_(current)
         each(clock)
         return False
 
@@ -74,7 +77,7 @@ def gradient_flow(
 
 
 def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, options: dict, show: Callable) -> Clock:
-    """The flow of two-layer networks, from step ``linear_from`` on as linear ones where they are."""
+    """Follow two-layer networks; from step ``linear_from`` on, use the linear networks where they are equivalent."""
     clock, shown = Clock.start(len(X), X.device), -1
 
     def look(neurons: Neurons, clock: Clock) -> bool:
@@ -89,17 +92,17 @@ def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, option
         if not linear:
             return clock
         phase = LinearPhase(X, y, neurons)
-        right = [(phase.start(), clock)]  # where the activations were last seen to be as supposed
+        last_valid = [(phase.start(), clock)]  # the last snapshot at which the activations had not changed
 
-        def look_on(state, clock, phase=phase, right=right) -> bool:
+        def look_linear(state, clock, phase=phase, last_valid=last_valid) -> bool:
             if not phase.holds(state):
                 return True
-            right[:] = [(state, clock)]
+            last_valid[:] = [(state, clock)]
             look(phase.neurons_at(state), clock)
             return False
 
-        _, _, broken = follow(phase, phase.start(), clock, **options, look=look_on)
-        state, clock = right[0]
+        _, _, broken = follow(phase, phase.start(), clock, **options, look=look_linear)
+        state, clock = last_valid[0]
         if not broken:
             return clock
         neurons, linear_from = phase.neurons_at(state), clock.steps + PAUSE
@@ -109,17 +112,31 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
     two_layers = isinstance(net, MLP) and net.depth == 2 and not net.bias and not net.slope
     fits = (two_layers or isinstance(net, Residual)) and net.widths[-1] == 1
     if not fits or net.dtype != torch.float64:
+        given = type(net).__name__
+        if isinstance(net, MLP | Residual):
+            given += f" with widths {net.widths}, bias={net.bias}, slope={net.slope} and {net.dtype}"
         raise UserError(
-            "gradient_flow takes two-layer ReLU networks with one output and no biases, or residual ones, in float64: "
-            "relulab.balanced((d, p, 1), seeds) makes such"
+            "expected two-layer ReLU networks with one output, no biases and slope 0, or residual networks with one "
+            f"output, in float64, got {given}: create them with relulab.balanced((d, p, 1), seeds)"
         )
     if not 0 < step <= 1 or not until > 0:
-        raise UserError(f"step={step}, until={until}: a step is from 0 to 1, and until positive")
+        raise UserError(
+            f"expected 0 < step ≤ 1 and until > 0, got step={step} and until={until}: change the value out of range"
+        )
     if X.shape[-1] != net.widths[0] or X.shape[:-1] != y.shape or X.dim() not in (2, 3) or not y.shape[-1]:
-        raise UserError(f"points {tuple(X.shape)} with labels {tuple(y.shape)} for networks of {net.widths[0]} inputs")
+        raise UserError(
+            f"expected points of shape (n, {net.widths[0]}) and labels of shape (n,) for networks with "
+            f"{net.widths[0]} inputs, got {tuple(X.shape)} and {tuple(y.shape)}: reshape them, or change the networks"
+        )
     if X.dim() == 3 and len(X) not in (1, net.lanes):
-        raise UserError(f"{len(X)} data sets for {net.lanes} lanes: one for all, or one a lane")
+        raise UserError(
+            f"expected one data set, or one per lane, got {len(X)} data sets for {net.lanes} lanes: give points of "
+            "shape (n, d) for all lanes"
+        )
     if not (y.abs() == 1).all() or not X.isfinite().all():
-        raise UserError("labels must be +1 or −1 and points finite; relulab.labeled(X, y) makes such of any two labels")
+        raise UserError(
+            "expected labels +1 or −1 and finite points, got other values: relulab.labeled(X, y) converts any two "
+            "labels"
+        )
     X, y = (t.to(net.W[0].device, torch.float64) for t in (X, y))
     return X.expand(net.lanes, *X.shape[-2:]), y.expand(net.lanes, y.shape[-1])

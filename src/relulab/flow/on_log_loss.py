@@ -1,14 +1,15 @@
-r"""Gradient flow followed on the logarithm of the loss, by steps of one size relative to what they change.
+r"""Gradient flow on the logarithm of the loss, with steps of a fixed relative size.
 
-Along θ̇ = −∇ℓ(θ) the clock s with ds = ℓ dt gives dθ/ds = −∇ log ℓ(θ): the same path, but late in training, where ℓ
-falls like 1/t and directions settle like 1/log t, the loss falls by equal factors in equal steps. log ℓ is summed from
-log ℓ_i and never leaves the number range, so the path may be followed to losses such as e^(−10⁵).
+The flow is θ̇ = −∇ℓ(θ). In the new time s with ds = ℓ dt it becomes dθ/ds = −∇ log ℓ(θ), which has the same trajectory.
+Late in training ℓ decreases like 1/t and directions converge like 1/log t, but the steps in s still decrease the loss
+by equal factors. log ℓ is computed from log ℓ_i without overflow or underflow, so the flow can be followed to losses
+such as e^{−100000}.
 
-A step h of the midpoint rule is as long as two bounds allow, with one number ``step`` for both: no weight changes by
-more than about that share of its size (early, when loss hardly falls), and log ℓ falls by no more than that (late).
-Where the path is stiff, near a minimum of data that cannot be fitted, h is also kept below 1/Σ p_i‖∇f(x_i)‖²; and a
-step is made again with half of h while its middle shows it too long, or log ℓ rises by more than ``step``. Halving
-``step`` shows what it has left to say. Where neurons slide along kinks it has first order, elsewhere second.
+The length h of a step of the midpoint rule is limited by two bounds with the same number ``step``: the relative change
+of every weight (early in training) and the decrease of log ℓ (late in training). Near a minimum of data that cannot be
+fitted, the flow is stiff, and h is also kept below 1/Σ_i p_i ‖∇f(x_i)‖². A step is repeated with half of h if it turns
+out too long at its midpoint, or if log ℓ increases by more than ``step``. To estimate the error, repeat the computation
+with half of ``step``. The method has order two, and order one where neurons slide along kinks of the ReLU.
 """
 
 import math
@@ -20,28 +21,33 @@ from jaxtyping import Float64
 from torch import Tensor
 
 State = TypeVar("State")
-DENSE = 50  # steps at the start of which every one is looked at
-STILL = 1e-12  # relative speed below which a lane counts as arrived
-PATIENCE, GAIN = 1000, 0.01  # steps after which stalls are looked for, and the fall of log ℓ that is none
-HALVINGS = 40  # of a step that is too long; the last one is taken
+DENSE = 50  # number of first steps with a snapshot at each
+STILL = 1e-12  # relative speed below which a lane counts as stationary
+PATIENCE = 1000  # number of steps before lanes are checked for progress
+GAIN = 0.01  # decrease of log ℓ that counts as progress
+HALVINGS = 40  # largest number of attempts for a step; the last one is accepted
 
 
 class Pull(NamedTuple):
-    """−∇ log ℓ at a state, in the form its dynamics can step along, with what the length of a step needs to know."""
+    """−∇ log ℓ at a state, in the form used by its dynamics, and the quantities that determine the step length."""
 
     along: tuple[Tensor, ...]
     log_loss: Float64[Tensor, " lane"]
     speed: Float64[Tensor, " lane"]
-    """largest relative rate at which a weight changes"""
+    """largest relative rate of change of a weight"""
     square: Float64[Tensor, " lane"]
-    """‖∇ log ℓ‖², the rate at which log ℓ falls"""
+    """‖∇ log ℓ‖², the rate at which log ℓ decreases"""
     stiff: Float64[Tensor, " lane"]
-    """Σ p_i ‖∇f(x_i)‖², which bounds how sharply log ℓ curves; 0 where that is not needed"""
+    """Σ_i p_i ‖∇f(x_i)‖², which bounds the curvature of log ℓ; 0 if not needed"""
 
 
 @runtime_checkable
 class Dynamics(Protocol[State]):
-    """What is followed: where it pulls, where a step of length h along a pull leads, and along what a step goes."""
+    """The dynamics of a state.
+
+    ``pull`` returns −∇ log ℓ, ``moved`` the state after a step of length h, and ``course`` the direction of a step,
+    given the pulls at its start and at its midpoint.
+    """
 
     def pull(self, state: State) -> Pull: ...
     def moved(self, state: State, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> State: ...
@@ -49,7 +55,7 @@ class Dynamics(Protocol[State]):
 
 
 class Clock(NamedTuple):
-    """Where on the path every lane is: steps taken, s = ∫ ℓ dt, log t and log ℓ."""
+    """The position of every lane on its trajectory: number of steps, s = ∫ ℓ dt, log t and log ℓ."""
 
     steps: int
     s: Float64[Tensor, " lane"]
@@ -58,11 +64,11 @@ class Clock(NamedTuple):
 
     @classmethod
     def start(cls, lanes: int, device: torch.device | None = None) -> "Clock":
-        """That of lanes which have not moved.
+        """Return the clock at the start of the flow.
 
         Args:
-            lanes: how many.
-            device: where they are, the CPU unless told.
+            lanes: Number of lanes.
+            device: Device of the lanes. Default: the CPU.
         """
         zero = torch.zeros(lanes, dtype=torch.float64, device=device)
         return cls(0, zero, zero - math.inf, zero)
@@ -78,18 +84,30 @@ def follow(
     steps: int,
     look: Callable[[State, Clock], bool],
 ) -> tuple[State, Clock, bool]:
-    """Follows all lanes until ℓ ≤ e^(−until) in each, ``steps`` in all are used up, or ``look`` says that it is enough.
+    """Follow all lanes until ℓ ≤ e^{−until} in each, ``steps`` is reached, or ``look`` returns True.
 
-    A lane that has arrived, whose gradient is zero, or that has not moved on while the number of steps doubled, waits
-    for the others. ``look`` is called at the start, at the end and, in between, at each of the first 50 steps, then
-    whenever 5 % more steps are done. The last of what is returned tells whether ``look`` ended it.
+    A lane stops and waits for the others when it reaches this loss, when its gradient is zero, or when it has made no
+    progress while the number of steps doubled.
+
+    Args:
+        dynamics: The dynamics of the state.
+        state: The state at the start, with a leading lane axis.
+        clock: The clock at the start.
+        until: Value of −log ℓ at which a lane stops.
+        step: Largest relative change of a weight, and largest decrease of log ℓ, in one step.
+        steps: Largest total number of steps, including those already on the clock.
+        look: Function that is called with state and clock at every snapshot: at the start, at the end, after each of
+            the first 50 steps, and then each time the number of steps has grown by 5%.
+
+    Returns:
+        The state and the clock at the end, and whether ``look`` ended the flow.
     """
     due, pull, before = clock.steps, dynamics.pull(state), None
     stalled = torch.zeros_like(pull.log_loss, dtype=torch.bool)
     while True:
         clock = clock._replace(log_loss=pull.log_loss)
         if clock.steps >= PATIENCE and (before is None or clock.steps >= 2 * before[0]):
-            stalled |= _stands(before[1], pull) if before else stalled
+            stalled |= _stalled(before[1], pull) if before else stalled
             before = clock.steps, pull
         moving = (-pull.log_loss < until) & (pull.square > 0) & (pull.speed > STILL) & ~stalled
         end = clock.steps >= steps or not moving.any()
@@ -101,41 +119,47 @@ def follow(
             return state, clock, False
         h = step / torch.maximum(torch.maximum(pull.speed, pull.square), step * pull.stiff)
         h, middle, state, after = _step(dynamics, state, pull, torch.where(moving, h, 0.0), step)
-        # dt = ds/ℓ, with the loss of the middle
+        # dt = ds/ℓ, with the loss at the midpoint
         log_t = torch.logaddexp(clock.log_t, h.log() - middle.log_loss)
         clock, pull = Clock(clock.steps + 1, clock.s + h, log_t, pull.log_loss), after
 
 
 def _step(dynamics: Dynamics[State], state: State, pull: Pull, h: Tensor, step: float) -> tuple:
-    """One step of the midpoint rule, made again with half of h in the lanes in which it was too long."""
+    """Take one step of the midpoint rule, repeated with half of h in the lanes in which it was too long."""
     for _ in range(HALVINGS):
         middle = dynamics.pull(dynamics.moved(state, pull.along, h / 2))
         new = dynamics.moved(state, dynamics.course(pull, middle), h)
         after = dynamics.pull(new)
-        long = h * torch.maximum(middle.speed, middle.square) > 2 * step
-        long |= ~(after.log_loss <= pull.log_loss + step)
-        long &= h > 0
-        if not long.any():
+        too_long = h * torch.maximum(middle.speed, middle.square) > 2 * step
+        too_long |= ~(after.log_loss <= pull.log_loss + step)
+        too_long &= h > 0
+        if not too_long.any():
             break
-        h = torch.where(long, h / 2, h)
+        h = torch.where(too_long, h / 2, h)
     return h, middle, new, after
 
 
-def _stands(then: Pull, now: Pull) -> Tensor:
-    """Lanes that have not moved on: their loss did not fall, and no small weights grew."""
-    return (now.log_loss > then.log_loss - GAIN) & (now.square < 2 * then.square)
+def _stalled(earlier: Pull, now: Pull) -> Tensor:
+    """Whether each lane has made no progress: its loss has not decreased, and no small weights have grown."""
+    return (now.log_loss > earlier.log_loss - GAIN) & (now.square < 2 * earlier.square)
 
 
 def log_cross_entropy(
     m: Float64[Tensor, "lane n"],
 ) -> tuple[Float64[Tensor, " lane"], Float64[Tensor, "lane n"]]:
-    """log ℓ for ℓ = Σ log(1 + exp(−m_i)) over margins m_i = y_i f(x_i), and p_i = −∂ log ℓ/∂m_i, which sum to ≤ 1.
+    """Compute log ℓ for ℓ = Σ_i log(1 + exp(−m_i)), and p_i = −∂ log ℓ/∂m_i.
+
+    Args:
+        m: Margins m_i = y_i f(x_i), (lane, n).
+
+    Returns:
+        log ℓ, (lane,), and p, (lane, n). The sum of p_i over i is at most 1.
 
     >>> log_loss, p = log_cross_entropy(torch.tensor([[2000.0, 2000.0]], dtype=torch.float64))
     >>> round(float(log_loss) + 2000, 6), p.tolist()
     (0.693147, [[0.5, 0.5]])
     """
-    # beyond 40, log(1 + e^(−m)) is e^(−m) to rounding, whose logarithm must not be taken of a number that underflows
+    # For m > 40, log(1 + e^{−m}) equals e^{−m} up to rounding, and its logarithm is −m even where e^{−m} underflows.
     if m.min() > 40:
         return (-m).logsumexp(-1), (-m).softmax(-1)
     each = torch.where(m > 40, -m, torch.nn.functional.softplus(-m).log())

@@ -1,4 +1,4 @@
-"""What following a flow leaves behind, the same for every flow: times, what was seen at them, and how it ended."""
+"""The result of following a flow: times, states at these times, and how the flow ended."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ Array = TypeVar("Array", np.ndarray, Tensor)
 
 @dataclass(frozen=True)
 class Trajectory(Generic[Array]):
-    """A flow at its looks, the first at the start and the last where it ended.
+    """Snapshots of a flow, from its start to its end.
 
-    ``states`` has, by name, what was seen at each look, along a leading axis of looks: weights, and a loss where there
-    is one. The first of them is what the flow moves. Arrays are those of the flow, of NumPy or of torch.
+    ``states`` contains arrays by name, such as the weights and the loss, with the snapshots along the first axis. The
+    first state is the one that the flow changes. The arrays are NumPy arrays or torch tensors, depending on the flow.
 
     >>> path = Trajectory(np.array([0.0, 2.0]), {"w": np.array([[4.0], [1.0]]), "loss": np.array([8.0, 0.5])})
     >>> path.end, path["loss"], len(path)
@@ -28,51 +28,57 @@ class Trajectory(Generic[Array]):
     times: Array
     states: Mapping[str, Array]
     reached: bool = True
-    """whether it got to where it should"""
+    """whether the flow reached its goal"""
     says: str = ""
-    """a sentence on how it ended"""
+    """how the flow ended, in words"""
     steps: int = 0
-    """steps of the solver"""
+    """number of steps of the solver"""
     distance: float = nan
-    """how far the end is from the goal, where the flow can tell"""
+    """distance between the end of the flow and its goal, if known"""
     dense: Callable[[Array], Array] | None = None
-    """the first state as a smooth function of time, where the solver has one"""
+    """the first state as a smooth function of time, if the solver provides it"""
 
     def __post_init__(self) -> None:
         lengths = {name: len(values) for name, values in self.states.items()}
         if not lengths or {*lengths.values()} != {len(self.times)}:
-            raise UserError(f"{len(self.times)} times with states of {lengths} looks: as many are needed of all")
+            raise UserError(
+                f"expected at least one state, and {len(self.times)} snapshots of each for {len(self.times)} times, "
+                f"got {lengths}: give one snapshot per time"
+            )
 
     def __len__(self) -> int:
-        """The number of looks."""
+        """The number of snapshots."""
         return len(self.times)
 
     def __getitem__(self, name: str) -> Array:
-        """What was seen under a name, a row a look."""
+        """Return the state with the given name at all snapshots, along the first axis."""
         if name not in self.states:
-            raise UserError(f"the trajectory has no {name!r}: {nearest(name, self.states)}")
+            raise UserError(f"the trajectory has no state named {name!r}: {nearest(name, self.states)}")
         return self.states[name]
 
     @property
     def end(self) -> Array:
-        """The first state where the flow ended."""
+        """The first state at the end of the flow."""
         return cast(Array, next(iter(self.states.values()))[-1])
 
     def at(self, times: Array) -> Array:
-        """The first state at any times, a row each, between the looks as well.
+        """Return the first state at any times, also between snapshots, with the times along the first axis.
 
         Args:
-            times: from the first to the last of ``self.times``, in any order.
+            times: Times between the first and the last of ``self.times``, in any order, (t,).
         """
         if self.dense is None:
-            raise UserError("this flow was followed from look to look: only its own times are known")
+            raise UserError(
+                "this trajectory has states only at its snapshots and cannot be evaluated at other times: use states "
+                "and times"
+            )
         return self.dense(times)
 
     def only(self, looks: Array) -> "Trajectory[Array]":
-        """The same flow with some of its looks alone.
+        """Return the trajectory with some of its snapshots only.
 
         Args:
-            looks: the places of those that stay, or a mask of all.
+            looks: Indices of the snapshots to keep, or a boolean mask.
         """
         states = {name: values[looks] for name, values in self.states.items()}
         return replace(self, times=self.times[looks], states=states)

@@ -1,8 +1,8 @@
 r"""Gradient flow of two-layer ReLU networks f(x) = aᵀρ(Wx) (IB eq. 2), and of the linear networks they become.
 
-With g_j = Σ_i p_i y_i 1{w_jᵀx_i > 0} x_i the flow of a neuron is ẇ_j = a_j g_j, ȧ_j = w_jᵀ g_j. While g_j stands still
-this is a hyperbolic rotation of (w_j, a_j) in the plane of g_j and a_j, and that is how a step is made: it keeps
-‖w_j‖² − a_j² and the sign of a_j to rounding, as the flow does (IB lemma A.4), however long the step.
+With g_j = Σ_i p_i y_i 1{w_jᵀx_i > 0} x_i the flow of a neuron is ẇ_j = a_j g_j, ȧ_j = w_jᵀ g_j. For constant g_j this
+is a hyperbolic rotation of (w_j, a_j) in the plane spanned by g_j and the axis of a_j. Each step is such a rotation.
+Like the flow (IB lemma A.4), it preserves ‖w_j‖² − a_j² and the sign of a_j up to rounding, for any step length.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from relulab.flow.on_log_loss import Pull, log_cross_entropy
 
-FASTEST = 1e6  # the largest |a_j|/‖w_j‖ that shortens a step
+FASTEST = 1e6  # upper limit of |a_j|/‖w_j‖ in the step length
 
 
 class Neurons(NamedTuple):
@@ -24,13 +24,13 @@ class Neurons(NamedTuple):
 
 
 class TwoLayer:
-    """Gradient flow of the neurons of each lane on its data set."""
+    """Dynamics of the neurons of each lane on its data set."""
 
     def __init__(self, X: Float64[Tensor, "lane n d"], y: Float64[Tensor, "lane n"]):
         self.X, self.y = X, y
 
     def gates(self, state: Neurons) -> Bool[Tensor, "lane n p"]:
-        """Which neuron is active at which point."""
+        """Return which neuron is active at which point, (lane, n, p)."""
         return self.X @ state.W.mT > 0
 
     def pull(self, state: Neurons) -> Pull:
@@ -40,14 +40,17 @@ class TwoLayer:
         g = ((self.y * p)[..., None] * (z > 0)).mT @ self.X
         square = (state.a[..., None] * g).square().sum((-2, -1)) + (state.W * g).sum(-1).square().sum(-1)
         norms, size = state.W.norm(dim=-1), g.norm(dim=-1)
-        # ẇ_j = a_j g_j turns a neuron with |a_j| above ‖w_j‖ so much faster
+        # Since ẇ_j = a_j g_j, a neuron with |a_j| > ‖w_j‖ rotates faster by the factor |a_j|/‖w_j‖.
         speed = size * (state.a.abs() / norms.where(norms > 0, 1)).clamp(1, FASTEST)
         active = (z > 0).to(z.dtype) @ state.a.square()[..., None]
         stiff = (p * (active[..., 0] * self.X.square().sum(-1) + z.relu().square().sum(-1))).sum(-1)
         return Pull((g,), log_loss, speed.amax(-1), square, stiff)
 
     def course(self, first: Pull, middle: Pull) -> tuple[Tensor, ...]:
-        """The pull of the middle; a neuron off there would stop short of its boundary, and keeps half a step."""
+        """Return the pull at the midpoint; a neuron that is inactive there moves half a step along its first pull.
+
+        Otherwise such a neuron would stop before the boundary where it becomes inactive.
+        """
         off = ~middle.along[0].any(-1, keepdim=True)
         return (torch.where(off, first.along[0] / 2, middle.along[0]),)
 
@@ -61,48 +64,49 @@ class TwoLayer:
 
 
 class Moments(NamedTuple):
-    """Of the positive and the negative neurons: how (w, a) at the start map to now, and Σ (w, a)(w, a)ᵀ."""
+    """For positive and negative neurons: the map from the initial to the current (w, a), and Σ (w, a)(w, a)ᵀ."""
 
     P: Float64[Tensor, "lane 2 d1 d1"]
     B: Float64[Tensor, "lane 2 d1 d1"]
 
 
 class LinearPhase:
-    """The flow from when every neuron is off or active exactly on the points of its own label, the sign of a_j.
+    """Dynamics once every neuron is either inactive, or active exactly on the points with label sign(a_j).
 
-    Then all neurons of one sign feel the same g and turn by the same rotation, and the network is two linear ones, on
-    the points of either label: v₊ = Σ a_j w_j over the positive neurons and v₋ over the others (IB eqs. 15, 16). So
-    it is enough to follow, for each, the rotation of R^(d+1) so far and the sum of squares: a step costs two products
-    with the data, whatever the width.
+    Then all neurons of one sign have the same g and undergo the same rotation, and the network is equivalent to two
+    linear networks, one on the points of each label: v₊ = Σ a_j w_j over the positive neurons, and v₋ over the negative
+    ones (IB eqs. 15, 16). For each of them it is enough to follow the accumulated rotation of R^{d+1} and the matrix of
+    second moments. So the cost of a step is two products with the data, independently of the width.
     """
 
     def __init__(self, X: Float64[Tensor, "lane n d"], y: Float64[Tensor, "lane n"], neurons: Neurons):
         self.X, self.y, self.neurons = X, y, neurons
-        self.X_t = X.mT.contiguous()  # thin products are twice as fast from this side
+        self.X_t = X.mT.contiguous()  # products with few rows are twice as fast in this layout
         self.of_label = torch.stack([y > 0, y < 0], 1).to(X.dtype)  # lane 2 n
         gates = TwoLayer(X, y).gates(neurons)
-        on = gates.any(1)
-        own = torch.stack([neurons.a > 0, neurons.a < 0], 1) & on[:, None]  # lane 2 p
+        active = gates.any(1)
+        own = torch.stack([neurons.a > 0, neurons.a < 0], 1) & active[:, None]  # lane 2 p
         self.own = own.to(X.dtype)
         expected = (self.of_label.mT @ self.own) > 0
         self.applies = bool((gates == expected).all())
 
     def start(self) -> Moments:
+        """Return the state at the start of the linear phase."""
         rows = torch.cat([self.neurons.W, self.neurons.a[..., None]], -1)  # lane p d+1
         B = (rows[:, None] * self.own[..., None]).mT @ rows[:, None]
         return Moments(torch.eye(B.shape[-1], dtype=B.dtype, device=B.device).expand_as(B), B)
 
     def neurons_at(self, state: Moments) -> Neurons:
-        """The neurons themselves; those that are off stay as they were."""
+        """Return the neurons at a state; inactive neurons are unchanged."""
         rows = torch.cat([self.neurons.W, self.neurons.a[..., None]], -1)
-        off = 1 - self.own.sum(1)
-        now = (self.own[..., None] * (rows[:, None] @ state.P.mT)).sum(1) + off[..., None] * rows
-        return Neurons(now[..., :-1], now[..., -1])
+        inactive = 1 - self.own.sum(1)
+        current = (self.own[..., None] * (rows[:, None] @ state.P.mT)).sum(1) + inactive[..., None] * rows
+        return Neurons(current[..., :-1], current[..., -1])
 
     def holds(self, state: Moments) -> bool:
-        """Whether every neuron is still active where it was."""
-        now = LinearPhase(self.X, self.y, self.neurons_at(state))
-        return now.applies and torch.equal(now.own, self.own)
+        """Whether every neuron is still active on the same points as at the start."""
+        current = LinearPhase(self.X, self.y, self.neurons_at(state))
+        return current.applies and torch.equal(current.own, self.own)
 
     def pull(self, state: Moments) -> Pull:
         v = state.B[..., :-1, -1]  # lane 2 d
@@ -117,7 +121,7 @@ class LinearPhase:
         return middle.along
 
     def moved(self, state: Moments, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> Moments:
-        """T P and T B T with T = 1 + E (cosh − 1, sinh; sinh, cosh − 1) Eᵀ, E = (u, e_{d+1})."""
+        """Return T P and T B T with T = 1 + E (cosh − 1, sinh; sinh, cosh − 1) Eᵀ and E = (u, e_{d+1})."""
         (g,) = along
         length = g.norm(dim=-1, keepdim=True)
         E = torch.zeros(*g.shape[:-1], g.shape[-1] + 1, 2, dtype=g.dtype, device=g.device)
@@ -131,5 +135,5 @@ class LinearPhase:
 
 
 def _rotation(angle: Tensor) -> tuple[Tensor, Tensor]:
-    """cosh − 1, without cancellation, and sinh."""
+    """Return cosh − 1, computed without cancellation, and sinh of the angle."""
     return 2 * torch.sinh(angle / 2).square(), torch.sinh(angle)

@@ -1,1 +1,1 @@
-"""Reading and writing of a user's files. Nothing in a file is ever unpickled or run."""
+"""Read and write files. Nothing in a file is ever unpickled or executed."""

@@ -1,4 +1,4 @@
-"""A linear teacher from a user's file, and points of a user's that fit it."""
+"""Read a linear teacher from a file, and extend points to match a teacher with a bias."""
 
 from pathlib import Path
 
@@ -13,38 +13,55 @@ BIASES = ("bias", "b", "intercept", "intercept_")
 
 
 def read_linear_teacher(path: Path | str, d: int) -> Float64[np.ndarray, " k"]:
-    """The weights of a linear classifier of points with d columns: d of them, or d + 1 with the bias last.
+    """Read the weights of a linear classifier for points with d columns.
 
-    A file with several arrays must have one called weight, w, coef or coef_, and perhaps bias, b, intercept or
-    intercept_, as a torch.nn.Linear(d, 1) and a logistic regression of scikit-learn have. A single array may be a row
-    or a column.
+    A file with several arrays must have one named weight, w, coef or coef_, and may have one named bias, b, intercept
+    or intercept_. These are the names in torch.nn.Linear(d, 1) and in scikit-learn's LogisticRegression. A single array
+    may have any name and may be a vector, a row or a column.
+
+    Args:
+        path: The file: .npy, .npz, .safetensors, or a PyTorch dictionary of tensors (.pt, .pth, .bin).
+        d: The number of columns of the points.
+
+    Returns:
+        The weights, (d,), or (d + 1,) with the bias last.
     """
     tensors, _ = read_tensors(path)
     layers = [name for name in tensors if name.rpartition(".")[2].lower() == "weight"]
     if len(layers) > 1:
-        raise UserError(f"{path} holds {', '.join(layers[:6])}: a teacher of one layer was expected")
+        raise UserError(
+            f"expected a teacher with one layer, but {path} contains {', '.join(layers[:6])}: keep one weight"
+        )
     named = {name.rpartition(".")[2].lower(): name for name in tensors}
-    of_w = next((named[name] for name in WEIGHTS if name in named), None)
-    of_b = next((named[name] for name in BIASES if name in named), None)
-    if of_w is None:
+    weight_name = next((named[name] for name in WEIGHTS if name in named), None)
+    bias_name = next((named[name] for name in BIASES if name in named), None)
+    if weight_name is None:
         if len(tensors) > 1:
-            raise UserError(f"{path} holds {', '.join(list(tensors)[:6])}: which is the teacher? Call it weight")
-        of_w, of_b = next(iter(tensors)), None
-    w = tensors[of_w].double().numpy()
-    b = tensors[of_b].double().numpy().reshape(-1) if of_b is not None else np.zeros(0)
+            raise UserError(
+                f"expected a teacher named weight in {path}, got {', '.join(list(tensors)[:6])}: rename its array"
+            )
+        weight_name, bias_name = next(iter(tensors)), None
+    w = tensors[weight_name].double().numpy()
+    b = tensors[bias_name].double().numpy().reshape(-1) if bias_name is not None else np.zeros(0)
     if w.size != max(w.shape, default=1) or b.size > 1:
         raise UserError(
-            f"{path}: weights of shape {w.shape}; one vector was expected, the weights of a classifier of two classes"
+            f"{path}: expected one weight vector and at most one bias, as for two classes, got weights of shape "
+            f"{w.shape} and {b.size} biases: save a classifier of two classes"
         )
     w = np.concatenate([w.reshape(-1), b])
     if len(w) not in (d, d + 1) or (b.size and len(w) == d):
         raise UserError(
-            f"{path}: {len(w)} weights{', the bias among them' if b.size else ''}, for points with {d} columns: {d} "
-            f"were expected, or {d + 1} with a bias"
+            f"{path}: expected {d} weights for points with {d} columns, or {d + 1} including the bias, got {len(w)}"
+            f"{' including the bias' if b.size else ''}: use a teacher and points with the same number of inputs"
         )
     return w
 
 
 def with_ones(X: Float64[np.ndarray, "n d"], w: Float64[np.ndarray, " k"]) -> Float64[np.ndarray, "n k"]:
-    """The points as a teacher with a bias sees them: with a column of ones, which the bias is the weight of."""
+    """Append a column of ones to the points if the teacher has a bias.
+
+    Args:
+        X: Points, (n, d).
+        w: Teacher weights, (d,), or (d + 1,) with the bias last.
+    """
     return X if len(w) == X.shape[1] else np.column_stack([X, np.ones(len(X))])

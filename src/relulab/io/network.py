@@ -1,4 +1,4 @@
-"""Fully connected ReLU networks to and from files; exported programs of any other network."""
+"""Load and save fully connected ReLU networks; load exported programs of any other network."""
 
 import json
 import math
@@ -9,24 +9,24 @@ import torch
 from torch import nn
 
 from relulab.core.errors import UserError
-from relulab.io.guard import checked, said
+from relulab.io.guard import checked, one_line
 from relulab.io.layer_names import layers_of
 from relulab.io.tensors import read_tensors
 from relulab.nets.mlp import MLP
 
 
 def load(path: Path | str, *, slope: float | None = None) -> nn.Module:
-    """A network from a file, checked before it is believed: a fully connected one as an ``MLP``.
+    """Load a network from a file. Nothing in the file is executed or unpickled.
 
-    Files of weights (.safetensors, .npz, .pt, .pth, .bin) hold Linear-ReLU-…-Linear networks in the usual namings. They
-    do not say what stands between the layers: it is taken to be a ReLU, a leaky one with ``slope`` if given. Files that
-    ``save`` wrote note their slope. A program written by ``torch.export.save`` (.pt2) says all and comes back as a
-    module, whatever the network is.
+    Weight files (.safetensors, .npz, .pt, .pth, .bin) must contain a Linear-ReLU-…-Linear network with the usual names
+    and are returned as an ``MLP``. They do not store the activation: it is a ReLU, or a leaky ReLU if ``slope`` is
+    given. Files written by ``save`` also store the slope. Any other network can be loaded as a program written by
+    ``torch.export.save`` (.pt2), which includes the activations and is returned as a module.
 
     Args:
-        path: The file; its ending tells the format.
-        slope: Slope of the leaky ReLU, from 0 to below 1. None takes the one that the file notes, or 0 (plain ReLU). A
-            program has its own activations.
+        path: The file; its extension determines the format.
+        slope: Slope of the leaky ReLU, from 0 to below 1. Default: the slope stored in the file, or 0 (plain ReLU).
+            Ignored for programs.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -62,18 +62,25 @@ def _slope(notes: dict[str, str], path: Path) -> float:
     except ValueError:
         slope = math.nan
     if not 0 <= slope < 1:
-        raise UserError(f"{path} notes a slope of {notes['slope']!r}: from 0 (plain ReLU) to below 1")
+        raise UserError(
+            f"expected a slope from 0 (plain ReLU) to below 1 in the metadata of {path}, got {notes['slope']!r}: pass "
+            "slope to override it"
+        )
     return slope
 
 
 def save(net: nn.Module, path: Path | str) -> Path:
-    """Writes a fully connected network as safetensors, named as ``nn.Sequential`` names it: 0.weight, 0.bias, 2.weight.
+    """Save a fully connected network as safetensors, with the names of ``nn.Sequential``: 0.weight, 0.bias, 2.weight.
 
-    The slope of a leaky ReLU is noted in the file. Many lanes go into one file, each tensor with a lane axis in front.
+    The slope of the leaky ReLU is stored in the metadata. Several lanes are saved in one file, and each tensor then has
+    a leading lane axis.
 
     Args:
         net: An ``MLP``, or an ``nn.Sequential`` of Linear and ReLU layers.
-        path: Where the file goes; its name must end with .safetensors.
+        path: The file to write, with the extension .safetensors.
+
+    Returns:
+        The path of the file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -82,26 +89,30 @@ def save(net: nn.Module, path: Path | str) -> Path:
     """
     path = Path(path)
     if path.suffix != ".safetensors":
-        raise UserError(f"{path}: networks are written as .safetensors")
+        raise UserError(f"expected a file name ending in .safetensors, got {path}: change the extension")
     content, part = encoded(net), path.with_name(f".{path.name}.part")
     try:
         part.write_bytes(content)
         part.replace(path)
     except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or said(error)}") from None
+        raise UserError(f"cannot write {path}: {error.strerror or one_line(error)}") from None
     finally:
         part.unlink(missing_ok=True)
     return path
 
 
 def encoded(net: nn.Module) -> bytes:
-    """The bytes of the file that ``save`` writes."""
+    """Return the bytes of the file that ``save`` writes.
+
+    Args:
+        net: An ``MLP``, or an ``nn.Sequential`` of Linear and ReLU layers.
+    """
     from safetensors.torch import save as to_bytes
 
     net = net if isinstance(net, MLP) else MLP.of(net)
     tensors = {}
     for l, (W, b) in enumerate(zip(net.W, net.b, strict=True)):
-        both = {"weight": W.data.mT, "bias": b.data.squeeze(-2)} if net.bias else {"weight": W.data.mT}
-        tensors |= {f"{2 * l}.{name}": (t if net.lanes > 1 else t[0]).contiguous() for name, t in both.items()}
+        layer = {"weight": W.data.mT, "bias": b.data.squeeze(-2)} if net.bias else {"weight": W.data.mT}
+        tensors |= {f"{2 * l}.{name}": (t if net.lanes > 1 else t[0]).contiguous() for name, t in layer.items()}
     notes = {"format": "pt", "written by": "relulab", "slope": json.dumps(net.slope)}
     return to_bytes(tensors, notes | ({"lanes": str(net.lanes)} if net.lanes > 1 else {}))

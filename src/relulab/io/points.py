@@ -1,4 +1,4 @@
-"""Points from a file of a user's."""
+"""Read points from a file."""
 
 from pathlib import Path
 
@@ -11,12 +11,15 @@ NAMES = ("X", "x", "data", "inputs", "points", "features", "images")
 
 
 def read_points(path: Path | str) -> Tensor:
-    """The points of a file, one a row: (N, d), or (N, channels, height, width). Checked to be finite.
+    """Read points from a file and check that they are finite.
 
-    A file with several arrays must have one called X, x, data, inputs, points, features or images.
+    A file with several arrays must have one named X, x, data, inputs, points, features or images.
 
     Args:
         path: The file: .npy, .npz, .safetensors, or a PyTorch dictionary of tensors (.pt, .pth, .bin).
+
+    Returns:
+        Points, (N, d), or images, (N, channels, height, width).
 
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
@@ -29,9 +32,13 @@ def read_points(path: Path | str) -> Tensor:
     named = [name for name in NAMES if name in tensors]
     if not named and len(tensors) > 1:
         raise UserError(
-            f"{path} holds {', '.join(list(tensors)[:6])}: which are the points? Call them X, or keep them alone"
+            f"expected points named X in {path}, got {', '.join(list(tensors)[:6])}: rename the array of points to X, "
+            "or save it alone"
         )
     x = tensors[named[0]] if named else next(iter(tensors.values()))
     if x.dim() not in (2, 4) or not x.numel():
-        raise UserError(f"{path}: points of shape {tuple(x.shape)}; (points, inputs) was expected, or pictures")
+        raise UserError(
+            f"{path}: expected nonempty points of shape (points, inputs) or (images, channels, height, width), got "
+            f"{tuple(x.shape)}: reshape the array"
+        )
     return x

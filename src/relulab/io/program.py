@@ -1,7 +1,7 @@
-"""Exported programs (``torch.export.save``, .pt2), read as data: a graph of named operations and raw weights.
+"""Load exported programs (``torch.export.save``, .pt2) safely, as a graph of named operations and raw weights.
 
-PyTorch's own reader unpickles parts of such a file and evaluates expressions in it. Here the graph is read as JSON, the
-weights as bytes, and only operations from a list of pure ones are run: a file can compute, and nothing else.
+PyTorch's reader unpickles parts of such a file and evaluates expressions in it. Here the graph is read as JSON and the
+weights as bytes, and only operations from a list without side effects are run. So a file cannot execute other code.
 """
 
 import json
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.io.guard import checked, members, said
+from relulab.io.guard import checked, members, one_line
 
 PURE = {
     "_adaptive_avg_pool2d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "_unsafe_view",
@@ -27,12 +27,12 @@ PURE = {
     "sqrt", "square", "squeeze", "stack", "sub", "sum", "sym_size", "t", "tanh", "transpose", "unsqueeze", "view",
 }  # fmt: skip
 TYPES = {5: torch.int64, 6: torch.float16, 7: torch.float32, 8: torch.float64, 13: torch.bfloat16}
-TRAINING = {"dropout": 2, "batch_norm": 5}  # where the flag stands among the arguments
+TRAINING = {"dropout": 2, "batch_norm": 5}  # position of the training flag among the arguments
 DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, RuntimeError, OverflowError)
 
 
 class Program(nn.Module):
-    """A network as a list of operations. Each of its ReLUs is a module, so that hooks see what it puts out."""
+    """A network as a list of operations. Each of its ReLUs is a module, so that hooks can record its output."""
 
     def __init__(self, graph: dict, signature: dict, weights: dict[str, Tensor]):
         super().__init__()
@@ -40,25 +40,31 @@ class Program(nn.Module):
         self.bound: dict[str, str] = {}
         inputs = []
         for spec in signature["input_specs"]:
-            ((kind, what),) = spec.items()
+            ((kind, content),) = spec.items()
             if kind == "user_input":
-                inputs.append(what["arg"]["as_tensor"]["name"])
+                inputs.append(content["arg"]["as_tensor"]["name"])
             else:
-                name = what[f"{kind}_name"]
-                self.bound[what["arg"]["name"]] = f"w{len(self.bound)}"
+                name = content[f"{kind}_name"]
+                self.bound[content["arg"]["name"]] = f"w{len(self.bound)}"
                 parameter = nn.Parameter(weights[name], requires_grad=False)
                 self.register_parameter(f"w{len(self.bound) - 1}", parameter)
         if any("buffer_mutation" in spec for spec in signature["output_specs"]):
             raise UserError("the program was exported in training mode: call model.eval() before torch.export.export")
         outputs = [spec["user_output"]["arg"]["as_tensor"]["name"] for spec in signature["output_specs"]]
         if len(inputs) != 1 or len(outputs) != 1:
-            raise UserError(f"a program with {len(inputs)} inputs and {len(outputs)} outputs: one of each was expected")
+            raise UserError(
+                f"expected a program with one input and one output, got inputs: {len(inputs)}, outputs: "
+                f"{len(outputs)}. Wrap the model so that it maps one tensor to one tensor"
+            )
         self.input, self.output = inputs[0], outputs[0]
         self.sizes = [size.get("as_int") for size in graph["tensor_values"][self.input]["sizes"]]
         for node in self.nodes:
             if (module := node.rectifier()) is not None:
                 if not node.name.isidentifier():
-                    raise UserError(f"the program calls a ReLU {said(node.name)}: refused")
+                    raise UserError(
+                        f"the output of a ReLU is named {one_line(node.name)!r}, which is not a valid identifier: "
+                        "export the model again"
+                    )
                 self.add_module(f"{node.name}_", module)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -66,11 +72,12 @@ class Program(nn.Module):
         if not fits:
             shape = ", ".join("any" if n is None else str(n) for n in self.sizes)
             remedy = (
-                "; for data of any length export it with dynamic_shapes={'x': {0: torch.export.Dim.AUTO}}, by the name "
-                "of its argument"
+                ". To allow any number of points, export it with dynamic_shapes={'x': {0: torch.export.Dim.AUTO}}, "
+                "where x is the argument of forward"
             )
             raise UserError(
-                f"data of shape {tuple(x.shape)} for a program exported for ({shape}){remedy if self.sizes[0] else ''}"
+                f"expected data of shape ({shape}), for which the program was exported, got {tuple(x.shape)}"
+                f"{remedy if self.sizes[0] else ''}"
             )
         values: dict[str, Any] = {self.input: x} | {name: getattr(self, w) for name, w in self.bound.items()}
         try:
@@ -79,22 +86,27 @@ class Program(nn.Module):
                 values |= node.run(values, module)
             return values[self.output]
         except DAMAGE as error:
-            raise UserError(f"the program cannot be run on data of shape {tuple(x.shape)}: {said(error)}") from None
+            raise UserError(f"the program failed on data of shape {tuple(x.shape)}: {one_line(error)}") from None
 
 
 class _Node:
-    """One operation: which, on what, and under which names its results go on."""
+    """One operation with the names of its inputs and outputs."""
 
     def __init__(self, node: dict):
         self.name, target = str(node["outputs"][0].get("as_tensor", {}).get("name", node["target"])), node["target"]
         _torch, _ops, space, operation, overload = target.split(".") if target.count(".") == 4 else [target] * 5
         self.operation = operation.removesuffix("_") if operation.endswith("_") else operation
         if space != "aten" or self.operation not in PURE:
-            raise UserError(f"the program uses {said(target)}, which is not among the operations that are run")
-        # An operation that works in place would spoil the values that hooks have seen.
+            raise UserError(
+                f"the program uses {one_line(target)}, which is not a supported operation: write the model without it"
+            )
+        # An in-place operation is replaced, because it would overwrite the values that hooks have recorded.
         packet = getattr(torch.ops.aten, self.operation)
         if overload not in packet.overloads() or "out" in overload:
-            raise UserError(f"the program uses {said(target)}, which is not run")
+            raise UserError(
+                f"the program uses {one_line(target)}, which is not a supported form of this operation: write the "
+                "model without it"
+            )
         self.call = getattr(packet, overload)
         self.inputs, self.outputs = node["inputs"], node["outputs"]
         flag = TRAINING.get(self.operation)
@@ -129,41 +141,45 @@ class _Node:
 
 
 def _names(output: dict) -> list[str]:
-    ((kind, what),) = output.items()
+    ((kind, content),) = output.items()
     if kind == "as_tensors":
-        return [one["name"] for one in what]
-    return [what["as_name"] if kind == "as_sym_int" else what["name"]]
+        return [tensor["name"] for tensor in content]
+    return [content["as_name"] if kind == "as_sym_int" else content["name"]]
 
 
 def _value(arg: dict, values: dict[str, Any]) -> Any:
-    """An argument: a number, a list of them, or the result of an earlier operation."""
-    ((kind, what),) = arg.items()
+    """Return the value of an argument: a number, a list of numbers, or the result of an earlier operation."""
+    ((kind, content),) = arg.items()
     if kind == "as_none":
         return None
     if kind == "as_tensor":
-        return values[what["name"]]
+        return values[content["name"]]
     if kind == "as_tensors":
-        return [values[one["name"]] for one in what]
+        return [values[tensor["name"]] for tensor in content]
     if kind == "as_sym_int":
-        return values[what["as_name"]] if "as_name" in what else what["as_int"]
+        return values[content["as_name"]] if "as_name" in content else content["as_int"]
     if kind == "as_sym_ints":
-        return [_value({"as_sym_int": one}, values) for one in what]
+        return [_value({"as_sym_int": size}, values) for size in content]
     if kind in ("as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools"):
-        return what
-    raise UserError(f"the program has an argument of the kind {said(kind)}, which is not read")
+        return content
+    raise UserError(f"the program has an argument of type {one_line(kind)}, which is not supported")
 
 
 def load_program(path: Path | str) -> Program:
-    """The network of a .pt2 file; nothing in the file is unpickled or evaluated."""
+    """Load the network of a .pt2 file; nothing in the file is unpickled or evaluated.
+
+    Args:
+        path: The file written by ``torch.export.save``.
+    """
     path = checked(path)
-    inside = members(path)
+    entries = members(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            read = {name.partition("/")[2]: name for name in inside}
-            document = json.loads(archive.read(read["models/model.json"]))
-            config = json.loads(archive.read(read["data/weights/model_weights_config.json"]))["config"]
+            full_names = {name.partition("/")[2]: name for name in entries}
+            document = json.loads(archive.read(full_names["models/model.json"]))
+            config = json.loads(archive.read(full_names["data/weights/model_weights_config.json"]))["config"]
             weights = {
-                name: _weight(name, meta, archive.read(read[f"data/weights/{meta['path_name']}"]))
+                name: _weight(name, meta, archive.read(full_names[f"data/weights/{meta['path_name']}"]))
                 for name, meta in config.items()
             }
         graph = document["graph_module"]
@@ -172,23 +188,23 @@ def load_program(path: Path | str) -> Program:
         raise UserError(f"{path}: {error}") from None
     except (*DAMAGE, zipfile.BadZipFile, OSError, EOFError, zlib.error) as error:
         raise UserError(
-            f"{path} is no exported program, or a damaged one ({type(error).__name__}: {said(error)}): write it with "
-            "torch.export.save(torch.export.export(model.eval(), (x,)), path)"
+            f"expected an exported program, but {path} is another type of file or damaged ({type(error).__name__}: "
+            f"{one_line(error)}): write it with torch.export.save(torch.export.export(model.eval(), (x,)), path)"
         ) from None
 
 
 def _weight(name: str, meta: dict, content: bytes) -> Tensor:
-    name = said(name)
+    name = one_line(name)
     if meta["use_pickle"]:
-        raise UserError(f"{name} is pickled: refused")
-    about = meta["tensor_meta"]
-    if about["dtype"] not in TYPES:
-        raise UserError(f"{name} has a type that is not read")
-    sizes, strides = ([n["as_int"] for n in about[key]] for key in ("sizes", "strides"))
-    flat = torch.frombuffer(bytearray(content), dtype=TYPES[about["dtype"]])
-    tensor = flat.as_strided(sizes, strides, about["storage_offset"]["as_int"])
+        raise UserError(f"{name} is pickled, which is not safe to read: use only plain tensors as weights")
+    layout = meta["tensor_meta"]
+    if layout["dtype"] not in TYPES:
+        raise UserError(f"{name} has an unsupported data type: expected float16, bfloat16, float32, float64 or int64")
+    sizes, strides = ([n["as_int"] for n in layout[key]] for key in ("sizes", "strides"))
+    flat = torch.frombuffer(bytearray(content), dtype=TYPES[layout["dtype"]])
+    tensor = flat.as_strided(sizes, strides, layout["storage_offset"]["as_int"])
     if tensor.numel() > max(flat.numel(), 1):
-        raise UserError(f"{name} says it has {tensor.numel():,} entries, more than the file holds")
+        raise UserError(f"{name} declares {tensor.numel():,} entries, more than the file contains: export it again")
     if tensor.is_floating_point() and not tensor.isfinite().all():
-        raise UserError(f"{name} has entries that are NaN or infinite")
+        raise UserError(f"{name} contains NaN or infinite values: export a model with finite weights")
     return tensor.clone()

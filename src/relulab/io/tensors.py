@@ -1,4 +1,4 @@
-"""Named tensors from safetensors, npz, npy and weights-only state dicts, each checked before it is believed."""
+"""Read named tensors from safetensors, npz, npy and PyTorch state dicts safely: nothing is unpickled unchecked."""
 
 import re
 import tokenize
@@ -15,22 +15,27 @@ import torch
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.io.guard import LIMIT, checked, members, said, size
+from relulab.io.guard import LIMIT, checked, members, one_line, size
 
 Tensors = dict[str, Tensor]
 FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: None, torch.float64: None}
 HEADER = (ValueError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError, Warning,
           tokenize.TokenError)  # fmt: skip
 MEMBER = (ValueError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zlib.error)
-NUMBERS = "fiub"  # kinds of arrays: floats, whole numbers with and without sign, truth values
-DIMS = 8  # axes of an array
-LONGEST = 200  # characters in the name of a tensor
+NUMBERS = "fiub"  # NumPy's letters for floats, signed and unsigned integers, and booleans
+DIMS = 8  # largest number of axes of an array
+LONGEST = 200  # largest number of characters in the name of a tensor
 
 
 def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
-    """All tensors of a file by name, as float32 or float64, finite; and the notes that a safetensors file carries.
+    """Read all tensors of a file and check that they are finite.
 
-    The format is told by the ending: .safetensors, .npz, .npy, .pt, .pth or .bin (a state dict).
+    Args:
+        path: The file: .safetensors, .npz, .npy, or a PyTorch state dict (.pt, .pth, .bin). Its extension determines
+            the format.
+
+    Returns:
+        The tensors by name, as float32 or float64, and the metadata of a safetensors file.
     """
     path = checked(path)
     notes: dict[str, str] = {}
@@ -39,12 +44,15 @@ def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
     else:
         tensors = _reader(path)(path)
     if not tensors:
-        raise UserError(f"{path} holds no tensors")
+        raise UserError(f"{path} contains no tensors: save at least one")
     odd = next((name for name in tensors if not name.isprintable() or len(name) > LONGEST), None)
     if odd is not None:
-        raise UserError(f"{path} holds a tensor called {said(odd)!r}: refused")
+        raise UserError(
+            f"expected printable tensor names of at most {LONGEST} characters in {path}, got {one_line(odd)!r}: rename "
+            "the tensor"
+        )
     if sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()) > LIMIT:
-        raise UserError(f"{path} unpacks to more than the {size(LIMIT)} that are read")
+        raise UserError(f"{path} unpacks to more than {size(LIMIT)}, the largest size that can be read: use less data")
     return {name: _sound(path, name, tensor) for name, tensor in tensors.items()}, notes
 
 
@@ -52,9 +60,9 @@ def _reader(path: Path) -> Callable[[Path], Tensors]:
     readers = {".npz": _numpy, ".npy": _numpy} | dict.fromkeys((".pt", ".pth", ".bin"), _state_dict)
     if path.suffix.lower() not in readers:
         raise UserError(
-            f"{path}: read are .safetensors, .npz, .npy, PyTorch state dicts (.pt, .pth) and, as networks, programs "
-            "(.pt2); a state dict under another ending may be renamed to .pt. Points are written by np.savez(path, X=x)"
-            ", weights by safetensors.torch.save_file(model.state_dict(), path)"
+            f"expected a .safetensors, .npz or .npy file, a PyTorch state dict (.pt, .pth, .bin) or, for networks, an "
+            f"exported program (.pt2), got {path}. Save points with np.savez(path, X=x) and weights with "
+            "safetensors.torch.save_file(model.state_dict(), path)"
         )
     return readers[path.suffix.lower()]
 
@@ -66,57 +74,67 @@ def _safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError) as error:
-        raise UserError(f"{path} is no safetensors file, or a damaged one: {said(error)}") from None
+        raise UserError(f"{path} is not a valid safetensors file: {one_line(error)}") from None
 
 
 def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
-    """The arrays of an npz or npy file by name, if they are of these kinds (as NumPy letters them), never unpickled."""
+    """Read the arrays of an npz or npy file by name, without unpickling.
+
+    Args:
+        path: The file.
+        kinds: The allowed data types, as letters of ``numpy.dtype.kind``.
+    """
     if path.suffix.lower() == ".npy":
         with path.open("rb") as file:
             return {path.stem: _array(str(path), file, path.stat().st_size, kinds)}
-    found = {}
+    arrays = {}
     for name, member in members(path).items():
         if not name.endswith(".npy"):
-            raise UserError(f"{path} holds {name!r}, which is no array")
+            raise UserError(f"{path} contains {name!r}, which is not a .npy array: save arrays with np.savez")
         try:
             with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-                found[name.removesuffix(".npy")] = _array(f"{path}, {name}", file, member.file_size, kinds)
+                arrays[name.removesuffix(".npy")] = _array(f"{name} in {path}", file, member.file_size, kinds)
         except UserError:
             raise
         except MEMBER as error:
-            raise UserError(f"{path}, {name} is damaged: {said(error)}") from None
-    return found
+            raise UserError(f"{name} in {path} is damaged ({one_line(error)}): save it again") from None
+    return arrays
 
 
 def _numpy(path: Path) -> Tensors:
-    found = {}
+    tensors = {}
     for name, array in read_arrays(path).items():
         single = array.dtype in (np.float16, np.float32)
-        found[name] = torch.from_numpy(array.astype(np.float32 if single else np.float64))
-    return found
+        tensors[name] = torch.from_numpy(array.astype(np.float32 if single else np.float64))
+    return tensors
 
 
-def _array(where: str, file: BufferedIOBase | IO[bytes], whole: int, kinds: str) -> np.ndarray:
-    """An array in npy format, believed only when its header fits the bytes that follow."""
+def _array(where: str, file: BufferedIOBase | IO[bytes], length: int, kinds: str) -> np.ndarray:
+    """Read an array in npy format from a file of ``length`` bytes, if its header matches the bytes that follow."""
     try:
-        with warnings.catch_warnings(action="error"):  # of odd headers NumPy only warns
+        with warnings.catch_warnings(action="error"):  # NumPy only warns about invalid headers
             version = np.lib.format.read_magic(file)
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, fortran, dtype = header(file)
     except HEADER as error:
-        raise UserError(f"{where} is no array of NumPy, or a damaged one: {said(error)}") from None
+        raise UserError(f"{where} is not a valid NumPy array: {one_line(error)}") from None
     if dtype.hasobject:
-        raise UserError(f"{where} is an array of Python objects, which only unpickling could read: refused")
+        raise UserError(
+            f"{where} is an array of Python objects, which cannot be read safely: save numbers (dtype float) instead"
+        )
     if dtype.kind not in kinds:
-        raise UserError(f"{where} has type {dtype}: real numbers were expected")
+        raise UserError(f"expected real numbers, but {where} has type {dtype}: convert it")
     count = 1
     for n in shape:
         count *= n
-    if any(not 0 <= n <= LIMIT for n in shape) or len(shape) > DIMS or count * dtype.itemsize > min(whole, LIMIT):
-        raise UserError(f"{where} says it has shape {shape} of {dtype}, which is more than the file holds")
+    if any(not 0 <= n <= LIMIT for n in shape) or len(shape) > DIMS or count * dtype.itemsize > min(length, LIMIT):
+        raise UserError(
+            f"{where} declares shape {shape} of {dtype}, which is impossible or more than the file contains: save it "
+            "again"
+        )
     content = file.read(count * dtype.itemsize + 1)
     if len(content) != count * dtype.itemsize:
-        raise UserError(f"{where} is cut off, or longer than its header says")
+        raise UserError(f"{where} is shorter or longer than its header declares: save it again")
     flat = np.frombuffer(content, dtype=dtype)
     return flat.reshape(shape, order="F" if fortran else "C")
 
@@ -124,36 +142,43 @@ def _array(where: str, file: BufferedIOBase | IO[bytes], whole: int, kinds: str)
 def _state_dict(path: Path) -> Tensors:
     with path.open("rb") as file:
         start = file.read(4)
-    if start != b"PK\x03\x04":  # PyTorch takes any other start for a pickle, whatever follows
+    if start != b"PK\x03\x04":  # PyTorch reads a file with any other start as a pickle
         raise UserError(
-            f"{path} is a plain pickle, or saved by PyTorch before 1.6: refused, since reading it could run code. Save "
-            "it again with torch.save(model.state_dict(), path), better with safetensors"
+            f"expected a state dict, but {path} is a plain pickle, was saved before PyTorch 1.6, or is another type of "
+            "file, and reading it could run code: save it again with torch.save(model.state_dict(), path)"
         )
     if "constants.pkl" in {name.rpartition("/")[2] for name in members(path)}:
-        raise UserError(f"{path} is a TorchScript program: export it with torch.export, or save its state_dict")
+        raise UserError(
+            f"expected a state dict, but {path} is a TorchScript program: export it with torch.export, or save its "
+            "state_dict()"
+        )
     try:
         document = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # whatever a damaged archive makes of the reader, it is the file's fault
-        stray = re.search(r"GLOBAL ([\w.]+)", str(error))
-        reason = f"{stray[1]} is in it" if stray else error
+    except Exception as error:  # a damaged archive may raise any error in PyTorch's reader
+        other_object = re.search(r"GLOBAL ([\w.]+)", str(error))
+        reason = f"it contains {other_object[1]}" if other_object else error
         raise UserError(
-            f"{path} cannot be read as weights alone ({said(reason)}): save model.state_dict() and nothing else"
+            f"expected only tensors in {path}, but it cannot be read ({one_line(reason)}): save only model.state_dict()"
         ) from None
     return _unwrapped(path, document)
 
 
 def _unwrapped(path: Path, document: Any) -> Tensors:
-    """The state dict itself, out of a checkpoint that has it beside other things."""
+    """Return the state dict inside a checkpoint, which may also contain other entries."""
     while isinstance(document, Mapping) and not _plain(document):
         inside = [key for key, value in document.items() if isinstance(value, Mapping) and _has_tensors(value)]
         if len(inside) != 1:
-            several = f"; it holds several, {said(', '.join(map(str, inside[:4])))}: save one of them" if inside else ""
+            names = one_line(", ".join(map(str, inside[:4])))
             raise UserError(
-                f"{path}: a dictionary of named tensors was expected, as model.state_dict() gives it{several}"
+                f"expected one state dict in {path}, got {len(inside)} ({names}): save one of them"
+                if inside
+                else f"expected named tensors in {path}, got other values: save model.state_dict()"
             )
         document = document[inside[0]]
     if not isinstance(document, Mapping):
-        raise UserError(f"{path}: a dictionary of named tensors was expected, as model.state_dict() gives it")
+        raise UserError(
+            f"expected named tensors in {path}, got {one_line(type(document).__name__)}: save model.state_dict()"
+        )
     return dict(document)
 
 
@@ -162,7 +187,7 @@ def _plain(document: Mapping) -> bool:
 
 
 def _has_tensors(document: Mapping, depth: int = 3) -> bool:
-    """Whether a network may be in it; the state of an optimizer has its tensors by number."""
+    """Whether a mapping may contain a network; in the state of an optimizer, tensors have numbers instead of names."""
     return any(
         isinstance(name, str)
         and (isinstance(value, Tensor) or (depth and isinstance(value, Mapping) and _has_tensors(value, depth - 1)))
@@ -171,18 +196,24 @@ def _has_tensors(document: Mapping, depth: int = 3) -> bool:
 
 
 def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
-    where = f"{path}, {name}"
+    """Return the tensor as float32 or float64 after checking that it is dense, real and finite."""
+    where = f"{name} in {path}"
     if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or tensor.layout != torch.strided:
-        raise UserError(f"{where}: a plain tensor was expected")
+        raise UserError(f"expected a dense tensor, but {where} is sparse, quantized or has no data: convert it")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-        raise UserError(f"{where} says it has {tensor.numel():,} entries, more than the file holds")
+        raise UserError(f"{where} declares {tensor.numel():,} entries, more than the file contains: save a full copy")
     if tensor.dtype not in FLOATS:
         if tensor.is_complex() or tensor.is_floating_point():
-            raise UserError(f"{where} has type {tensor.dtype}: float16, bfloat16, float32 or float64 were expected")
+            raise UserError(
+                f"expected float16, bfloat16, float32 or float64, but {where} has type {tensor.dtype}: convert it"
+            )
         return tensor.to(torch.float64)
     tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype).contiguous()
     bad = ~torch.isfinite(tensor)
     if bad.any():
         first = tuple(bad.nonzero()[0].tolist()) if tensor.dim() else ()
-        raise UserError(f"{where} has {int(bad.sum())} entries that are NaN or infinite, the first at {list(first)}")
+        raise UserError(
+            f"expected finite values, but {where} is NaN or infinite in {int(bad.sum())} of {bad.numel()} entries, "
+            f"first at index {list(first)}: remove or replace them"
+        )
     return tensor

@@ -1,4 +1,4 @@
-"""Studies, theorems, instruments and measurements as objects; each is imported when it is asked for."""
+"""Studies, theorems, instruments and measurements as objects. Each is imported when it is requested."""
 
 from functools import cache
 from importlib import import_module
@@ -13,10 +13,10 @@ from relulab.lab.theorem import Theorem
 
 
 def find_study(wanted: str) -> type[Study]:
-    """A study by its name, by an id that it covers, or by the path of a Python file that defines it.
+    """Return a study by its name, by one of its ids, or by the path of a Python file that defines it.
 
     Args:
-        wanted: For instance ``"recovery"``, ``"SS.F7"`` or ``"my_study.py"``.
+        wanted: For example ``"recovery"``, ``"SS.F7"`` or ``"my_study.py"``.
 
     >>> find_study("SS.F7").name
     'recovery'
@@ -27,10 +27,10 @@ def find_study(wanted: str) -> type[Study]:
 
 
 def find_theorem(wanted: str) -> Theorem:
-    """A theorem by its id or by its name.
+    """Return a theorem by its id or by its name.
 
     Args:
-        wanted: For instance ``"SS.L1"`` or ``"gradient-rule"``.
+        wanted: For example ``"SS.L1"`` or ``"gradient-rule"``.
 
     >>> find_theorem("gradient-rule").id
     'SS.L1'
@@ -39,38 +39,38 @@ def find_theorem(wanted: str) -> Theorem:
 
 
 def find_measurement(wanted: str) -> type[Measurement]:
-    """A measurement by its name.
+    """Return a measurement by its name.
 
     Args:
-        wanted: For instance ``"max-margin"``.
+        wanted: For example ``"max-margin"``.
     """
     return import_module(entry(wanted, "measurement").module).MEASUREMENT
 
 
-def _study(found: Entry) -> type[Study]:
-    return import_module(found.module).STUDY
+def _study(listed: Entry) -> type[Study]:
+    return import_module(listed.module).STUDY
 
 
-def _theorem(found: Entry) -> Theorem:
-    return import_module(found.module).THEOREM
+def _theorem(listed: Entry) -> Theorem:
+    return import_module(listed.module).THEOREM
 
 
 @cache
 def studies() -> dict[str, type[Study]]:
-    """All studies by name."""
-    return {found.name: _study(found) for found in entries() if found.kind == "study"}
+    """Return all studies by name."""
+    return {listed.name: _study(listed) for listed in entries() if listed.kind == "study"}
 
 
 @cache
 def theorems() -> dict[str, Theorem]:
-    """All theorems by id."""
-    return {found.ids[0]: _theorem(found) for found in entries() if found.kind == "theorem"}
+    """Return all theorems by id."""
+    return {listed.ids[0]: _theorem(listed) for listed in entries() if listed.kind == "theorem"}
 
 
 @cache
 def instruments() -> dict[str, Instrument]:
-    """All instruments by name."""
-    for found in entries():
-        if found.kind == "instrument":
-            import_module(found.module)
+    """Return all instruments by name."""
+    for listed in entries():
+        if listed.kind == "instrument":
+            import_module(listed.module)
     return {name: REGISTRY[name] for name in sorted(REGISTRY)}

@@ -1,8 +1,8 @@
-"""How to cite a result: the paper that it re-runs, and the software that ran it, as BibTeX."""
+"""Citations as BibTeX: the paper behind a result, and relulab itself."""
 
 from importlib.metadata import version
 
-from relulab.core.errors import UserError, nearest
+from relulab.core.errors import UserError
 from relulab.lab.index import entry, papers
 from relulab.lab.paper import Paper, paper_of
 
@@ -10,22 +10,26 @@ YEAR = 2026
 
 
 def cited(wanted: str) -> list[Paper]:
-    """The papers behind a name or an id, or behind the tag of a paper."""
+    """Return the papers behind an item.
+
+    Args:
+        wanted: The name or id of an item, or the tag of a paper, such as ``"SS"``.
+    """
     known = papers()
     tags = {tag.lower(): tag for tag in known}
     if wanted.lower() in tags:
         return [known[tags[wanted.lower()]]]
-    found = entry(wanted)
-    one = paper_of(wanted.upper())
-    wanted_tags = [one] if one in known else dict.fromkeys(paper_of(id) for id in found.ids)
-    chosen = [known[tag] for tag in wanted_tags if tag in known]
-    if not chosen:
-        raise UserError(f"{wanted} belongs to no paper; papers: {nearest('', known).removeprefix('known are ')}")
-    return chosen
+    ids = entry(wanted).ids
+    tag = paper_of(wanted.upper())
+    wanted_tags = [tag] if tag in known else dict.fromkeys(paper_of(id) for id in ids)
+    cited_papers = [known[tag] for tag in wanted_tags if tag in known]
+    if not cited_papers:
+        raise UserError(f"{wanted} does not come from a paper: cite a paper directly, one of {', '.join(known)}")
+    return cited_papers
 
 
 def software() -> str:
-    """An entry for relulab itself."""
+    """Return the BibTeX entry of relulab itself."""
     number = version("relulab")
     return f"""@software{{relulab,
   author  = {{{{The relulab contributors}}}},

@@ -1,4 +1,4 @@
-"""Claims: a paper's statement in our words, the measured quantity with its interval over seeds, and a verdict."""
+"""Claims: a statement of a paper, a measured quantity with its 95% interval over seeds, and a verdict."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,16 @@ import numpy as np
 from relulab.lab.theorem import Verdict, finite
 
 LEVEL = 0.95
-FEWEST = 5  # seeds below which no verdict is given: so few may agree by chance
+FEWEST = 5  # with fewer seeds no verdict is given: they may agree by chance
 
 
 @dataclass(frozen=True)
 class Claim:
-    """HOLDS or is REFUTED when the whole interval lies on one side of the criterion, else INCONCLUSIVE.
+    """A claim with its measured value, interval and verdict.
 
-    ``says`` is the claim as a person would say it and ``statistic`` what was measured for it. ``note`` is what a reader
-    should know besides the number, above all why a claim did not come out.
+    The verdict is HOLDS or REFUTED if the whole interval lies on one side of the criterion, otherwise INCONCLUSIVE.
+    ``says`` is the claim in one sentence, ``statistic`` describes what was measured, and ``note`` is what a reader
+    should also know, for example why the claim was refuted.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Claim:
     statistic: str = ""
 
     def to_dict(self) -> dict:
+        """Return the claim as a JSON document."""
         row = {f.name: finite(getattr(self, f.name)) for f in fields(self)}
         return {**row, "verdict": self.verdict.name}
 
@@ -46,31 +48,31 @@ def claim(
     within: tuple[float, float] = (-math.inf, math.inf),
     statistic: str = "",
 ) -> Claim:
-    """A claim on the mean over seeds of ``values``, one a seed, with its 95 % Student interval.
+    """Judge a claim on the mean of ``values`` over seeds, with its 95% Student interval.
 
-    Seeds without a value (NaN) make it INCONCLUSIVE: leaving them out would choose the seeds that worked. So do fewer
-    than five seeds.
+    The verdict is INCONCLUSIVE if a seed has no value (NaN), because leaving such seeds out would select the seeds that
+    worked, and if there are fewer than five seeds.
 
     Args:
         id: The claim's id, such as "SS.F7.strong-first".
-        says: The claim as a person would say it, in one sentence: "Strong teacher nodes are recovered first".
+        says: The claim in one short sentence: "Strong teacher nodes are recovered first".
         values: One value per seed; NaN where there is none.
         relation: Whether the mean should be above (">") or below ("<") the bound.
-        bound: The number that the whole interval is compared with.
-        note: What a reader should know beside the number, above all why a claim did not come out.
-        within: The least and the greatest value that are possible at all; the interval is cut there.
-        statistic: What the values are: "rank correlation of strength and match after 5 epochs".
+        bound: The number that the interval is compared with.
+        note: What a reader should also know, for example why the claim was refuted.
+        within: The smallest and the largest possible value; the interval is clipped to them.
+        statistic: What the values are: "rank correlation between strength and best correlation after 5 epochs".
 
-    >>> claim("X.1", "a difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
+    >>> claim("X.1", "The difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
     'HOLDS'
     """
     x = np.asarray(values, dtype=float)
     n, missing = len(x), int(np.isnan(x).sum())
-    criterion = f"{relation} {bound:g}, the {LEVEL:.0%} interval over {n} seeds"
+    criterion = f"{relation} {bound:g}, for the {LEVEL:.0%} interval over {n} seeds"
     if missing:
         note = f"{note} Undefined in {missing} of {n} seeds.".strip()
     if n < FEWEST:
-        note = f"{note} Fewer than {FEWEST} seeds give no verdict.".strip()
+        note = f"{note} A verdict needs at least {FEWEST} seeds.".strip()
     mean = float(x.mean())
     half = half_width(n) * float(x.std(ddof=1)) if n > 1 else np.inf
     low, high = (float(x) for x in np.clip([mean - half, mean + half], *within))
@@ -82,7 +84,7 @@ def claim(
 
 
 def half_width(n: int) -> float:
-    """Half of the 95 % Student interval of a mean over n ≥ 2 values, in standard deviations of a value.
+    """Half the width of the 95% Student interval of a mean over n ≥ 2 values, in standard deviations of a value.
 
     >>> round(half_width(10), 4)
     0.7154
@@ -93,7 +95,14 @@ def half_width(n: int) -> float:
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Spearman's rank correlation along the last axis, ties sharing their mean rank; NaN where a side is constant.
+    """Compute Spearman's rank correlation along the last axis. Ties share their mean rank.
+
+    Args:
+        a: The first variable, of shape (…, n).
+        b: The second variable, of a shape that broadcasts with that of ``a``.
+
+    Returns:
+        The correlations, without the last axis; NaN where a variable is constant or has a NaN.
 
     >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 9.0], [3.0, 2.0, 1.0]])).tolist()
     [1.0, -1.0]

@@ -1,4 +1,4 @@
-"""Inputs: the kinds of things that users bring in files, each with its options, its loader and its checks."""
+"""Inputs: the kinds of data that users provide in files, each with its options, its loader and its checks."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ Given = TypeVar("Given", bound="Input")
 
 
 class Input(BaseModel):
-    """A kind of thing that a user brings. Fields are its options, in the order in which they are asked for.
+    """The base class of inputs. The fields are its options, in the order of the help.
 
-    On the command line a field ``data`` is the option ``--data``, and a field named in ``arguments`` stands without
-    one. ``title`` says what the thing is, for people. The docstring below a field is its help.
+    On the command line a field ``data`` is the option ``--data``; a field named in ``arguments`` is a positional
+    argument. ``title`` describes the input in a few words. The docstring below a field is its help text.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
@@ -25,17 +25,17 @@ class Input(BaseModel):
 
     @abstractmethod
     def load(self) -> tuple[Any, ...]:
-        """What the files hold, checked: the positional arguments of a check."""
+        """Read and check the files, and return the positional arguments of a check."""
 
     def allow(self, settings: Mapping[str, Any]) -> None:
-        """Raises a UserError when settings make no sense with what was given."""
+        """Raise a UserError if these settings cannot be combined with the given options."""
 
     @classmethod
     def given(cls: type[Given], **options: Any) -> Given:
-        """The input of these options; a mistake becomes one sentence.
+        """Return the input for these options; raise a UserError if one is missing, unknown or invalid.
 
         Args:
-            options: A value, or its text, for each option that was given.
+            options: The value of each option that was given, possibly as text.
         """
         try:
             return cls(**options)
@@ -44,20 +44,35 @@ class Input(BaseModel):
 
     @classmethod
     def required(cls) -> list[str]:
-        """The fields without a default."""
+        """Return the names of the fields without a default."""
         return [name for name, field in cls.model_fields.items() if field.is_required()]
 
 
 def _sentence(cls: type[Input], error: ValidationError) -> str:
-    """The first mistake: which option, what was given, what was expected."""
+    """Describe the first validation error: which option, what was expected, what was given."""
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else ""
-    if not name:  # a check of several options together, which says everything
+    if not name:  # a check of several options together has a complete message
         return first["msg"].removeprefix("Value error, ")
     shown = name.upper() if name in cls.arguments else f"--{name.replace('_', '-')}"
     if first["type"] == "extra_forbidden":
-        return f"there is no option {shown}: {nearest(name, cls.model_fields)}"
+        return f"unknown option {shown}: {nearest(name, cls.model_fields)}"
     if first["type"] == "missing":
-        return f"{shown} is needed"
-    wish = first["msg"].partition(", unable")[0].removeprefix("Value error, ")
-    return f"{shown} {first['input']}: {wish.replace('Input should be', 'it should be')}"
+        return f"{shown} is missing: add it"
+    if expected := expected_value(first["msg"]):
+        return f"{shown}: expected {expected}, got {first['input']}"
+    return f"{shown} {first['input']}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def expected_value(message: str) -> str:
+    """Return which value a validation message of Pydantic expects; "" if it does not say.
+
+    >>> expected_value("Input should be a valid number, unable to parse string as a number")
+    'a valid number'
+    >>> expected_value("Input should be greater than 0"), expected_value("Value error, it is odd")
+    ('a value greater than 0', '')
+    """
+    start, _, expected = message.partition(", unable")[0].partition(", got")[0].partition("Input should be ")
+    if start or not expected:
+        return ""
+    return f"a value {expected}" if expected.startswith(("greater", "less")) else expected

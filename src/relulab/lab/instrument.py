@@ -1,5 +1,7 @@
-"""Instruments: pure functions from networks, activations or matrices to numbers, registered so that they can be listed
-and so that one battery of tests covers them all."""
+"""Instruments: pure functions of networks, activations or matrices that return numbers.
+
+They are registered so that they can be listed, and so that one set of tests covers all of them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ F = TypeVar("F", bound=Callable)
 
 @dataclass(frozen=True)
 class Instrument:
-    """What the catalog says of an instrument: where its formula stands and which ledger items it serves."""
+    """The catalog entry of an instrument: its function, the source of its formula, and the ids that it belongs to."""
 
     name: str
     title: str
@@ -23,7 +25,12 @@ REGISTRY: dict[str, Instrument] = {}
 
 
 def instrument(*, source: str, ids: tuple[str, ...] = ()) -> Callable[[F], F]:
-    """Registers a function as an instrument; its title is the first line of its docstring."""
+    """Return a decorator that registers a function as an instrument. Its title is the first line of its docstring.
+
+    Args:
+        source: The paper and the equation of the formula.
+        ids: The ids of the paper's items that it belongs to.
+    """
 
     def register(function: F) -> F:
         title = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")

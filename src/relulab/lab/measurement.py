@@ -1,7 +1,7 @@
-"""Measurements: what users run on files of their own.
+"""Measurements: what users run on their own files.
 
-A measurement is one file in a subject's room ``measurements``. The command line, ``--json``, ``--out``, ``--figure``,
-the help and the docs are made from it.
+A measurement is one file in the folder ``measurements`` of a subject. Its command, with ``--json``, ``--out``,
+``--figure`` and the help, and its documentation are generated from that file.
 """
 
 from abc import abstractmethod
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a measurement found.
+    """The result of a measurement.
 
-    ``document`` is what ``--json`` prints. ``parts`` are the sentences and tables that people read, in order.
-    ``arrays`` go into an .npz file, ``files`` are the contents of other formats by ending, and ``picture`` is drawn on
-    request. A ``verdict`` other than HOLDS makes the command end with 1.
+    Args:
+        document: What ``--json`` prints.
+        parts: The answer as text and tables, in order.
+        arrays: The arrays for an .npz file.
+        picture: The figure for ``--figure``.
+        files: The contents of other file formats, by ending.
+        verdict: A verdict; the command exits with 1 unless it is HOLDS or None.
     """
 
     document: dict[str, Any]
@@ -37,11 +41,12 @@ class Outcome:
 
 
 class Measurement(Input):
-    """Subclasses add inputs as bases, options as fields, and ``measure``.
+    """The base class of measurements.
 
-    ``name`` is the word on the command line, after ``relulab measure``, or after ``relulab`` if it is a ``verb`` of its
-    own. ``endings`` are the formats that ``--out`` takes and ``kept`` says what is in such a file; ``drawn`` says what
-    ``--figure`` shows. Without endings, or without words for the figure, there is no such option.
+    A subclass inherits its inputs, adds options as fields, and implements ``measure``. Its command is
+    ``relulab measure NAME``, or ``relulab NAME`` if ``verb`` is True. ``endings`` are the file formats of ``--out``;
+    ``kept`` describes the contents of such a file, and ``drawn`` what ``--figure`` shows. Without ``endings`` there is
+    no ``--out``, and without ``drawn`` no ``--figure``.
     """
 
     name: ClassVar[str]
@@ -54,8 +59,8 @@ class Measurement(Input):
 
     @abstractmethod
     def measure(self) -> Outcome:
-        """Reads the files and measures."""
+        """Read the files and measure."""
 
     def busy(self) -> str:
-        """What to say on a terminal while it takes a while."""
+        """Return the message that a terminal shows during the measurement."""
         return f"measuring {self.name} …"

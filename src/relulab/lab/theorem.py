@@ -1,4 +1,4 @@
-"""Theorems as objects: conditions and conclusion measured on given things, and a verdict."""
+"""Theorems as objects: their conditions and conclusion are measured, which gives a verdict."""
 
 import inspect
 import math
@@ -10,26 +10,33 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from relulab.core.errors import UserError, nearest
-from relulab.lab.input import Input
+from relulab.lab.input import Input, expected_value
 
 
 class Verdict(Enum):
-    """What a measurement says of a statement. Only HOLDS is a success."""
+    """The result of testing a statement. Only HOLDS is a success."""
 
     HOLDS = "the conditions hold and so does the conclusion"
     REFUTED = "the conditions hold, the conclusion does not"
-    NOT_APPLICABLE = "a condition fails, so the theorem says nothing here"
-    INCONCLUSIVE = "it cannot be told: a condition is unknown, or the measurement too uncertain"
+    NOT_APPLICABLE = "a condition fails, so the theorem does not apply"
+    INCONCLUSIVE = "undecided: a condition is unknown, or the measurement is too uncertain"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One condition or one part of a conclusion: ``measured`` stands in ``relation`` to ``bound``.
+    """One condition of a theorem, or one part of its conclusion: ``measured`` compared with ``bound``.
 
-    ``says`` states what is required, as a sentence. ``detail`` says what was measured in words, where the numbers alone
-    would not: "113 of 4,950 pairs have a positive one". ``error`` is a rounding allowance or k standard errors. An
-    equation holds within the error; an inequality holds or fails when it does so by more than the error, and cannot be
-    told in between. ``resolution`` is the largest error at which an equation still says something.
+    An equation holds if it holds within ``error``. An inequality holds or fails if it does so by more than ``error``;
+    otherwise it is undecided.
+
+    Args:
+        says: The requirement as a sentence, true when the check holds.
+        measured: The measured number.
+        relation: How ``measured`` must compare with ``bound``.
+        bound: The number that ``measured`` is compared with.
+        error: The uncertainty of ``measured``: an allowance for rounding, or k standard errors.
+        resolution: The largest error at which the check is still meaningful; with a larger one it is undecided.
+        detail: What was measured in words, if the numbers alone do not say it: "113 of 4,950 pairs do not".
     """
 
     says: str
@@ -42,7 +49,7 @@ class Check:
 
     @property
     def holds(self) -> bool | None:
-        """True, False, or None when the measurement cannot tell.
+        """True, False, or None if the check is undecided.
 
         >>> Check("a sum", 1.0, "<=", 2.0, error=0.5).holds, Check("a sum", 1.0, "==", 2.0, error=0.5).holds
         (True, False)
@@ -62,13 +69,14 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a theorem says of one case."""
+    """The measured conditions and conclusion of a theorem in one case."""
 
     conditions: tuple[Check, ...]
     conclusion: tuple[Check, ...]
 
     @property
     def verdict(self) -> Verdict:
+        """The verdict that follows from the conditions and the conclusion."""
         conditions = [c.holds for c in self.conditions]
         conclusion = [c.holds for c in self.conclusion]
         if False in conditions:
@@ -77,10 +85,12 @@ class Finding:
             return Verdict.INCONCLUSIVE
         if False in conclusion:
             return Verdict.REFUTED
-        # Nothing measured is nothing shown.
+        # A conclusion without checks shows nothing.
         return Verdict.INCONCLUSIVE if None in conclusion or not conclusion else Verdict.HOLDS
 
     def to_dict(self) -> dict:
+        """Return the finding as a JSON document."""
+
         def rows(checks: Sequence[Check]) -> list[dict]:
             return [{k: finite(v) for k, v in asdict(c).items()} | {"holds": c.holds} for c in checks]
 
@@ -92,13 +102,13 @@ class Finding:
 
 
 def finite(x):
-    """JSON has no infinity and no NaN: None stands for them."""
+    """Return ``x``, or None if it is infinite or NaN, which JSON does not have."""
     return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """A case that a theorem is tried on, with the verdict that must come out."""
+    """A case that a theorem is tested on, with the expected verdict."""
 
     name: str
     expected: Verdict
@@ -107,10 +117,23 @@ class Demonstration:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A statement with its check and at least three demonstrations: holds, not applicable, negative control.
+    """A statement with its check and at least three demonstrations: HOLDS, NOT_APPLICABLE and REFUTED.
 
-    The negative control is a false variant of the statement, which must come out REFUTED. ``symbols`` define the
-    letters of the statement, and ``in_print`` says what is wrong or missing in the published text.
+    The demonstration that must be REFUTED is a negative control: a false variant of the statement.
+
+    Args:
+        id: The id in the paper, such as "SS.L1".
+        title: A short title.
+        statement: The statement in plain sentences.
+        source: The paper and the place in it.
+        check: The function that measures conditions and conclusion.
+        demonstrations: Cases with their expected verdicts.
+        ids: Further ids of the same statement.
+        symbols: The meaning of every letter in the statement.
+        in_print: What is wrong or missing in the published text, and how it is handled here.
+        on: The inputs from files that the theorem can be checked on, each with a function that checks the loaded
+            input. Keyword-only arguments of the function are settings.
+        variants: Keywords of the check that select a false variant of the statement; they are not settings.
     """
 
     id: str
@@ -123,17 +146,17 @@ class Theorem:
     symbols: Mapping[str, str] = field(default_factory=dict, hash=False)
     in_print: str = ""
     on: Mapping[type[Input], Callable[..., Finding]] = field(default_factory=dict, hash=False)
-    """inputs that it can be checked on, each with its check of what was loaded; keyword-only arguments are settings"""
     variants: tuple[str, ...] = ()
-    """keywords that make a false variant of the statement, so are no settings"""
 
     def __post_init__(self) -> None:
         missing = {Verdict.HOLDS, Verdict.NOT_APPLICABLE, Verdict.REFUTED} - {d.expected for d in self.demonstrations}
         if missing:
-            raise TypeError(f"{self.id} lacks demonstrations for {', '.join(sorted(v.name for v in missing))}")
+            names = ", ".join(sorted(verdict.name for verdict in missing))
+            raise TypeError(f"theorem {self.id} needs a demonstration for each of the verdicts {names}: add them")
 
     @property
     def name(self) -> str:
+        """The name on the command line: the name of the check function with hyphens."""
         return self.check.__name__.replace("_", "-")
 
     def _keywords(self, kind: type[Input]) -> dict[str, inspect.Parameter]:
@@ -142,26 +165,27 @@ class Theorem:
         return {name: p for name, p in settings.items() if name not in self.variants}
 
     def defaults(self, kind: type[Input]) -> dict[str, Any]:
-        """The settings of the check on an input, with their defaults."""
+        """Return the settings of the check on an input, with their defaults."""
         return {name: p.default for name, p in self._keywords(kind).items()}
 
     def settings(self, kind: type[Input], wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings of the check on an input, if it has them and they are of the right type."""
+        """Return the settings ``wanted`` of the check on an input, converted to their types."""
         known = self._keywords(kind)
-        found = {}
+        settings = {}
         for name, value in wanted.items():
             if name not in known:
-                raise UserError(
-                    f"{self.id} has no setting {name!r}: {nearest(name, known) if known else 'it has none'}"
-                )
+                hint = nearest(name, known) if known else "this check takes no settings, leave out --set"
+                raise UserError(f"{self.id} has no setting {name!r}: {hint}")
             try:
-                found[name] = TypeAdapter(known[name].annotation).validate_python(value)
+                settings[name] = TypeAdapter(known[name].annotation).validate_python(value)
             except ValidationError as error:
-                raise UserError(f"{self.id}: {name} = {value!r} was given; {error.errors()[0]['msg']}") from None
-        return found
+                message = error.errors()[0]["msg"]
+                problem = f"expected {expected}" if (expected := expected_value(message)) else message
+                raise UserError(f"{self.id}: setting {name}: {problem}, got {value!r}") from None
+        return settings
 
     def check_files(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Finding:
-        """The check on what a user has in files.
+        """Check the theorem on files from a user.
 
         Args:
             options: The options that were given, by name: ``{"teacher": "a.pt", …}``.
@@ -170,31 +194,33 @@ class Theorem:
         kind = self._fitting(options)
         given = kind.given(**options)
         given.allow(settings)
-        words = self.settings(kind, settings)
-        return self.on[kind](*given.load(), **words)
+        checked_settings = self.settings(kind, settings)
+        return self.on[kind](*given.load(), **checked_settings)
 
     def _fitting(self, options: Mapping[str, Any]) -> type[Input]:
-        """The input that these options make, or a sentence on what is missing or too much."""
+        """Return the input that these options describe; raise a UserError if options are missing or do not fit."""
         if not self.on:
-            raise UserError(f"{self.id} cannot be checked on files: run relulab check {self.id} alone")
-        wants = "; or ".join(_wants(kind) for kind in self.on)
-        enough = [kind for kind in self.on if set(kind.required()) <= set(options)]
-        if not enough:
-            raise UserError(f"{self.id} needs {wants}")
-        for kind in enough:
+            raise UserError(f"{self.id} cannot be checked on files: run relulab check {self.id} without options")
+        expected = "; or ".join(_expected_options(kind) for kind in self.on)
+        candidates = [kind for kind in self.on if set(kind.required()) <= set(options)]
+        if not candidates:
+            given = ", ".join(f"--{name}" for name in options) or "only --set"
+            raise UserError(f"a check of {self.id} on files needs {expected}; got {given}")
+        for kind in candidates:
             if set(options) <= set(kind.model_fields):
                 return kind
-        wrong = next(name for name in options if name not in enough[0].model_fields)
-        raise UserError(f"{self.id} takes {wants}, not --{wrong}")
+        wrong = next(name for name in options if name not in candidates[0].model_fields)
+        raise UserError(f"a check of {self.id} on files takes {expected}: leave out --{wrong}")
 
     def demonstrate(self) -> dict:
-        """All demonstrations as the document that ``relulab check --json`` prints."""
+        """Run all demonstrations and return the document that ``relulab check --json`` prints."""
         rows = [{"name": d.name, "expected": d.expected.name, **d.run().to_dict()} for d in self.demonstrations]
         return {"theorem": self.id, "demonstrations": rows}
 
 
-def _wants(kind: type[Input]) -> str:
-    """The options of an input: those that are needed, and those that may be given."""
+def _expected_options(kind: type[Input]) -> str:
+    """Name the required and the optional options of an input."""
     *most, last = [f"--{name}" for name in kind.required()]
-    needed = f"all of {', '.join(most)} and {last}" if most else last
-    return needed + "".join(f", perhaps --{name}" for name in kind.model_fields if name not in kind.required())
+    required = f"{', '.join(most)} and {last}" if most else last
+    optional = ", ".join(f"--{name}" for name in kind.model_fields if name not in kind.required())
+    return f"{required} (optional: {optional})" if optional else required

@@ -1,1 +1,1 @@
-"""Networks: lanes of fully connected ReLU networks, their starts, and hooks on a user's own module."""
+"""Networks: batches (lanes) of fully connected ReLU networks, their initialization, and hooks on any module."""

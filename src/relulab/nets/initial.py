@@ -1,4 +1,4 @@
-"""Random starts, drawn seed by seed in float64 so that a lane does not depend on its neighbors."""
+"""Random initialization. Weights are drawn seed by seed in float64, so that a lane does not depend on other lanes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,16 +25,16 @@ def small_normal(
     slope: float = 0.0,
     dtype: torch.dtype = torch.float32,
 ) -> MLP:
-    """All weights N(0, std²), biases zero: the start of the two-layer specialization studies.
+    """Create networks with weights from N(0, std²) and zero biases, as in the two-layer specialization studies.
 
     Args:
-        widths: Units of each layer, the inputs first: (d, …, C).
-        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
+        widths: Number of units of each layer, from the inputs to the outputs: (d, …, C).
+        seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
         std: Standard deviation of the weights.
-        root: Root of all random streams.
+        root: Root seed of all random streams.
         bias: Whether the layers have biases.
         slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
-        dtype: The data type of the weights.
+        dtype: Data type of the weights.
 
     >>> float(small_normal((2, 3, 1), seeds=[7]).b[0].data.abs().max())
     0.0
@@ -53,16 +53,16 @@ def torch_default(
     slope: float = 0.0,
     dtype: torch.dtype = torch.float32,
 ) -> MLP:
-    """Weights and biases U[−1/√n, 1/√n] with n the fan-in: what ``nn.Linear`` does by itself; times a factor.
+    """Create networks with weights and biases from U[−1/√n, 1/√n], n the fan-in, as ``nn.Linear`` does, times a factor.
 
     Args:
-        widths: Units of each layer, the inputs first: (d, …, C).
-        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
-        factor: What the weights and biases are multiplied by.
-        root: Root of all random streams.
+        widths: Number of units of each layer, from the inputs to the outputs: (d, …, C).
+        seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
+        factor: Factor that multiplies all weights and biases.
+        root: Root seed of all random streams.
         bias: Whether the layers have biases.
         slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
-        dtype: The data type of the weights.
+        dtype: Data type of the weights.
 
     >>> float(torch_default((4, 100, 1), seeds=[0]).W[0].data.abs().max()) <= 0.5
     True
@@ -80,15 +80,15 @@ def residual_default(
     root: int = 0,
     dtype: torch.dtype = torch.float32,
 ) -> Residual:
-    """The start of ``torch_default`` for residual networks, which have no biases.
+    """Create residual networks with the initialization of ``torch_default``, without biases.
 
     Args:
-        widths: Inputs, width of the hidden layers, and outputs: (d, p, C).
-        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
+        widths: Number of inputs, width of the hidden layers, and number of outputs: (d, p, C).
+        seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
         depth: Number of weight matrices, at least 2.
-        factor: What the weights are multiplied by.
-        root: Root of all random streams.
-        dtype: The data type of the weights.
+        factor: Factor that multiplies all weights.
+        root: Root seed of all random streams.
+        dtype: Data type of the weights.
 
     >>> [tuple(W.shape) for W in residual_default((3, 5, 1), seeds=[0, 1], depth=3).W]
     [(2, 3, 5), (2, 5, 5), (2, 5, 1)]
@@ -103,22 +103,26 @@ def _linear(factor: float, rng: np.random.Generator, shape: tuple[int, int]):
 
 
 def balanced(widths: Sequence[int], seeds: Sequence[int], *, size: float = 1e-8, root: int = 0) -> MLP:
-    r"""Two-layer networks without biases, in float64, with ‖w_j‖ = |a_j| = ``size`` for every neuron (IB section 2).
+    r"""Create balanced two-layer networks: ‖w_j‖ = |a_j| = ``size`` for every neuron j (IB section 2).
 
-    Directions are those of Gaussian vectors, signs of a_j are fair coins.
+    The networks have no biases and are in float64. The directions of w_j are uniform on the sphere, and a_j is positive
+    or negative with probability ½ each.
 
     Args:
-        widths: Inputs, neurons and the one output: (d, p, 1).
-        seeds: One seed per lane: lane i is the network of ``seeds[i]``, whatever the other seeds are.
-        size: Norm of every w_j and size of every a_j, above 0.
-        root: Root of all random streams.
+        widths: Number of inputs, number of neurons, and one output: (d, p, 1).
+        seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
+        size: The norm ‖w_j‖ and absolute value |a_j| of every neuron, above 0.
+        root: Root seed of all random streams.
 
     >>> net = balanced((3, 5, 1), seeds=[0])
     >>> bool((net.W[0].data.norm(dim=1) - net.W[1].data[..., 0].abs()).abs().max() < 1e-22)
     True
     """
     if len(widths) != 3 or widths[2] != 1 or not size > 0:
-        raise UserError(f"widths {tuple(widths)}, size {size}: (d, p, 1) and a positive size make a balanced start")
+        raise UserError(
+            f"expected widths (d, p, 1) and a positive size for a balanced network, got widths={tuple(widths)} and "
+            f"size={size}: use two layers with one output"
+        )
     net = MLP(widths, lanes=len(seeds), bias=False, dtype=torch.float64)
     for i, seed in enumerate(seeds):
         rng = stream(root, Role.STUDENT, seed)

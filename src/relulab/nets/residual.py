@@ -1,4 +1,4 @@
-"""Residual ReLU networks without biases (IB eq. 30), many of one shape side by side."""
+"""Residual ReLU networks without biases (IB eq. 30), as a batch (lanes) of networks of one shape."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,17 @@ from relulab.core.errors import UserError
 
 
 class Residual(nn.Module):
-    r"""f_1 = W_1 x, f_l = f_{l−1} + W_l ρ(f_{l−1}) for 1 < l < L, f = W_L ρ(f_{L−1}); one network a lane.
+    r"""Residual networks f_1 = W_1 x, f_l = f_{l−1} + W_l ρ(f_{l−1}) for 1 < l < L, f = W_L ρ(f_{L−1}), one per lane.
 
-    Weights lie as in ``MLP``: (lane, n_{l−1}, n_l), the nodes of a layer in the columns. With ``depth`` 2 this is a
-    two-layer ReLU network. Parameters start at zero; ``relulab.nets.initial`` has the random starts.
+    Weights are stored as in ``MLP``, with shape (lane, n_{l−1}, n_l): the columns are the nodes of a layer. With
+    ``depth`` 2 this is a two-layer ReLU network. All parameters are zero at first; ``relulab.nets.initial`` has
+    functions for random initialization.
 
     Args:
-        widths: Inputs, width of the hidden layers, and outputs: (d, p, C).
-        depth: L, the number of weight matrices, at least 2.
-        lanes: Number of networks side by side.
-        dtype: Floating type of the parameters.
+        widths: Number of inputs, width of the hidden layers, and number of outputs: (d, p, C).
+        depth: The number L of weight matrices, at least 2.
+        lanes: Number of networks.
+        dtype: Data type of the parameters.
 
     >>> Residual((3, 5, 1), depth=4, lanes=2)(torch.zeros(7, 3)).shape
     torch.Size([2, 7, 1])
@@ -32,8 +33,8 @@ class Residual(nn.Module):
         super().__init__()
         if len(widths) != 3 or min(*widths, lanes) < 1 or depth < 2:
             raise UserError(
-                f"widths {tuple(widths)}, depth {depth}, {lanes} lanes: (inputs, width, outputs), all at least 1, and "
-                "at least two layers were expected"
+                "expected widths (inputs, width, outputs) and lanes of at least 1 and a depth of at least 2, got "
+                f"widths={tuple(widths)}, lanes={lanes} and depth={depth}: change the value out of range"
             )
         d, p, C = widths
         self.widths, self.depth, self.lanes = (d, p, C), depth, lanes
@@ -42,6 +43,7 @@ class Residual(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
+        """The data type of the parameters."""
         return self.W[0].dtype
 
     def forward(self, x: Float[Tensor, "*lane N d"]) -> Float[Tensor, "lane N C"]:
@@ -49,7 +51,12 @@ class Residual(nn.Module):
 
 
 def residual(W: tuple[Tensor, ...], x: Float[Tensor, "*lane N d"]) -> Float[Tensor, "lane N C"]:
-    """The network with weights W at x."""
+    """Return the output of the residual network with weights W at x.
+
+    Args:
+        W: The L weight matrices, each (lane, n_{l−1}, n_l).
+        x: Points, (N, d) for all lanes, or (lane, N, d).
+    """
     f = x @ W[0]
     for W_l in W[1:-1]:
         f = torch.baddbmm(f, f.relu(), W_l)

@@ -1,1 +1,1 @@
-"""Training: one loop for every network, its optimizers, schedules and losses, probes that record, checkpoints."""
+"""Training: one loop for all networks, with optimizers, schedules, losses, probes and checkpoints."""

@@ -1,4 +1,4 @@
-"""What must fit together before training begins, each mistake said in a sentence."""
+"""Checks of the arguments before training starts."""
 
 from collections.abc import Sequence
 
@@ -14,17 +14,19 @@ def check(
     net: nn.Module, task: TrainingTask, epochs: int, steps: int | None, batch: int, first_epoch: int,
     optimizer: Optimizer, clip: float | None, probes: Sequence[Probe],
 ) -> int:  # fmt: skip
-    """The steps of an epoch, once everything fits."""
+    """Check the arguments of ``fit`` and return the number of training steps per epoch."""
     if min(epochs + 1, batch, first_epoch + 1, 1 if steps is None else steps) < 1:
         raise UserError(
-            f"epochs={epochs}, steps={steps}, batch={batch}, first_epoch={first_epoch}: all must be positive (epochs "
-            "and first_epoch may be 0)"
+            f"expected steps and batch of at least 1 and epochs and first_epoch of at least 0, got steps={steps}, "
+            f"batch={batch}, epochs={epochs}, first_epoch={first_epoch}: change the value out of range"
         )
     if clip is not None and not clip > 0:
-        raise UserError(f"clip={clip}: gradients are clipped to a positive norm")
+        raise UserError(f"expected a positive gradient norm for clipping, got clip={clip}: use None for no clipping")
     steps = task.steps(batch) if steps is None else steps
     if steps < 1:
-        raise UserError(f"batches of {batch} points: there are fewer points than that")
+        raise UserError(
+            f"expected at least one full batch, but the task has fewer than batch={batch} points: reduce batch"
+        )
     _same_lanes(net, task)
     _same_type(net, task)
     rates(optimizer, int(getattr(net, "lanes", 1))) if hasattr(net, "lanes") else one_rate(optimizer)
@@ -36,36 +38,44 @@ def _same_lanes(net: nn.Module, task: TrainingTask) -> None:
     lanes, widths = getattr(net, "lanes", None), getattr(net, "widths", None)
     if lanes is None and task.lanes != 1:
         raise UserError(
-            f"a {type(net).__name__} without lanes for a task of {task.lanes} lanes: give a task of one lane, or lanes "
-            "to the network (an attribute lanes, and a leading axis of that size in every parameter)"
+            f"expected a task with one lane for a {type(net).__name__} without lanes, got {task.lanes} lanes: use one "
+            "seed, or a network with an attribute lanes and a leading axis of this length in every parameter"
         )
     inputs, outputs = getattr(task, "d", None), getattr(task, "outputs", None)
-    named = isinstance(widths, tuple) and inputs is not None
-    if lanes is not None and (lanes != task.lanes or (named and widths[0] != inputs)):
-        ours = f" with {widths[0]} inputs" if named else ""
+    known_widths = isinstance(widths, tuple) and inputs is not None
+    if lanes is not None and lanes != task.lanes:
         raise UserError(
-            f"student of {lanes} lanes{ours} for a task of {task.lanes} lanes with {inputs}: they must agree"
+            f"expected a network with as many lanes as the task ({task.lanes}), got {lanes}: use the same seeds"
         )
-    if named and outputs is not None and widths[-1] != outputs:
-        raise UserError(f"student has {widths[-1]} outputs, the task {outputs}")
+    if lanes is not None and known_widths and widths[0] != inputs:
+        raise UserError(
+            f"expected a network with as many inputs as the task ({inputs}), got {widths[0]}: change the first width"
+        )
+    if known_widths and outputs is not None and widths[-1] != outputs:
+        raise UserError(
+            f"expected a network with as many outputs as the task ({outputs}), got {widths[-1]}: change the last width"
+        )
 
 
 def _same_type(net: nn.Module, task: TrainingTask) -> None:
-    theirs = getattr(task, "dtype", None)
-    ours = next((p.dtype for p in net.parameters() if p.is_floating_point()), None)
-    if ours is not None and theirs is not None and theirs.is_floating_point and ours != theirs:
-        raise UserError(f"the student is {ours}, the task {theirs}: give both the same dtype")
+    task_type = getattr(task, "dtype", None)
+    net_type = next((p.dtype for p in net.parameters() if p.is_floating_point()), None)
+    if net_type is not None and task_type is not None and task_type.is_floating_point and net_type != task_type:
+        raise UserError(
+            f"expected the same dtype in network and task, got {net_type} in the network and {task_type} in the task: "
+            "convert one of them"
+        )
 
 
 def _probes_in_time(probes: Sequence[Probe], first: int, epochs: int, steps: int) -> None:
-    start = "the start" if not first else "where it begins"
     for probe in probes:
         for name, times, low, high in (
             ("epoch", probe.epochs, first, first + epochs),
             ("step", probe.steps, first * steps, (first + epochs) * steps),
         ):
-            late = [at for at in times if not low <= at <= high]
-            if late:
+            outside = [at for at in times if not low <= at <= high]
+            if outside:
                 raise UserError(
-                    f"a probe wants to look at {name} {late[0]}, training has {name}s {low} ({start}) to {high}"
+                    f"expected probes at {name}s from {low} (the start) to {high} (the end), got {name} {outside[0]}: "
+                    f"change the {name}s of the probe, or train longer"
                 )

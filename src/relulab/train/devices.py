@@ -1,4 +1,4 @@
-"""Where a network computes while it trains, and that it is left as it was found."""
+"""The device of a network during training, and restoring its device and modes afterward."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,24 +11,31 @@ from relulab.core.errors import UserError
 
 
 def home_of(net: nn.Module) -> torch.device:
-    """The device of a network's tensors."""
+    """Return the device of the network's tensors."""
     return next((tensor.device for tensor in chain(net.parameters(), net.buffers())), torch.device("cpu"))
 
 
 def found_device(name: str | torch.device | None, home: torch.device) -> torch.device:
-    """The device of that name, ``home`` if there is no name; a sentence if PyTorch cannot compute there."""
+    """Return the device with this name, or ``home`` if no name is given; raise ``UserError`` if it is not available.
+
+    Args:
+        name: Name of the device, such as "cuda".
+        home: The device of the network.
+    """
     if name is None:
         return home
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise UserError(f"device {name}: PyTorch cannot compute there ({reason}); cpu always works") from None
+        raise UserError(
+            f"expected a device that PyTorch can use, got {name} ({reason}): choose another one, such as cpu"
+        ) from None
 
 
 @contextmanager
 def at_work(net: nn.Module, device: torch.device) -> Iterator[None]:
-    """While open, ``net`` is on ``device`` and in train mode, and PyTorch's generator may be set as training likes."""
+    """Move ``net`` to ``device`` and set train mode; afterward restore both and PyTorch's random generator."""
     home, modes = home_of(net), [(module, module.training) for module in net.modules()]
     with torch.random.fork_rng([] if device.type == "cpu" else [device], device_type=_accelerator(device)):
         if device != home:

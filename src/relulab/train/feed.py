@@ -1,4 +1,4 @@
-"""Batches for all lanes, gathered many steps at a time."""
+"""Batches for all lanes, gathered for several training steps at once."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,15 @@ from relulab.data.task import Points
 
 
 def feed(points: Points, batches: Tensor, chunk: int = 25) -> Iterator[tuple[Tensor, Tensor]]:
-    """(x, y) of every step, (lane, batch, …) each, from ``batches`` (group, step, batch).
+    """Yield inputs and targets of every training step, each of shape (lane, batch, …).
 
-    One gather serves ``chunk`` steps, into buffers that the next gather overwrites. Of images, which are large, a
-    gather serves one step, and they keep their memory format.
+    The batches of ``chunk`` steps are gathered at once, in buffers that are overwritten later. Images are large and are
+    gathered for one step at a time, which also keeps their memory format.
+
+    Args:
+        points: The points of the epoch.
+        batches: Indices of the points of each step, (group, step, batch).
+        chunk: Number of steps to gather at once.
     """
     N, lanes, device = points.X.shape[1], len(points.group), points.X.device
     X, Y = points.X.flatten(0, 1), points.Y.flatten(0, 1)

@@ -1,4 +1,4 @@
-"""The one training loop: any network, with lanes or without, any optimizer, schedule and loss."""
+"""Train any network, with or without lanes, with any optimizer, schedule and loss."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -45,40 +45,44 @@ def fit(
     checkpoint: Checkpoint | str | Path | None = None,
     tick: Callable[[int], Any] = lambda seed_steps: None,
 ) -> xr.Dataset:
-    """Trains ``net`` on ``task``, in place, and returns what probes and meters read.
+    """Train ``net`` on ``task``, in place, and return the values recorded by probes and meters.
 
-    A network with an attribute ``lanes`` is that many networks side by side, every parameter with a leading lane axis:
-    it takes (lane, batch, …) and lane i learns lane i of the task as if it was alone. Any other module takes
-    (batch, …) and a task of one lane. Epoch e takes ``task.batches(e)`` of the points ``task.train(e)``. The network is
-    in train mode for the steps, in eval mode for the probes, and at the end as it was before.
+    A network with an attribute ``lanes`` is a batch of this many networks, and every parameter has a leading lane axis.
+    It takes inputs of shape (lane, batch, …), and lane i is trained on lane i of the task, independently of the others.
+    Any other module takes inputs of shape (batch, …) and needs a task with one lane. In epoch e, the points are
+    ``task.train(e)`` and the batches are ``task.batches(e, …)``. The network is in train mode during training steps
+    and in eval mode during probes; its previous mode is restored at the end.
 
     Args:
-        net: the network.
-        task: a ``Task``, ``LabeledTask`` or ``TensorTask``, or a pair of tensors: inputs (N, …) and targets (N,) or
-            (N, C), integers for classes.
-        epochs: how many; 0 only lets the probes look at the start.
-        steps: batches an epoch; a pass over the points if not given.
-        batch: points a step.
-        first_epoch: the number of the first epoch, for training that goes on where an earlier call ended. Batches,
-            schedule and probes count from it; the optimizer's memory, such as momentum, begins anew.
+        net: The network.
+        task: A ``Task``, ``LabeledTask`` or ``TensorTask``, or a pair of tensors: inputs, (N, …), and targets, (N,) or
+            (N, C), or integers, (N,), for classes.
+        epochs: Number of epochs. With 0, only the probes of the start are evaluated.
+        steps: Number of training steps per epoch. Default: one pass over the points.
+        batch: Number of points per training step.
+        first_epoch: Number of the first epoch, to continue after an earlier call. It determines the batches, the
+            schedule and the epochs of the probes. The state of the optimizer, such as momentum, is not continued.
         optimizer: ``SGD`` or ``Adam``.
-        schedule: what the rate is multiplied by, a function of the epoch, or of the step with ``by = "step"``.
-        loss: one of ours, or any loss(outputs, targets) that gives one differentiable number (or one a lane); several
-            exits reach it as the tuple or list that the network puts out. By default squares, cross-entropy for
-            classes, logistic for labels ±1.
-        clip: the norm that gradients are clipped to, over all parameters of a network.
-        label_noise: the share of wrong classes, or the standard deviation of noise on numbers.
-        augment: augment(x, generator) makes another batch (batch, …) of every batch of a network.
-        probes: what looks at the network, at epochs or at steps; where they look at different ones the gaps are NaN.
-        meters: names and functions meter(outputs, targets), each the mean of something over a batch; their means over
-            the batches of an epoch, taken before each batch's step, are recorded after it.
-        device: where to compute, such as "cuda"; the network is back where it was for probes and at the end.
-        checkpoint: a file from which a killed training goes on, to the same bits; see ``Checkpoint``.
-        tick: told of seed-steps done. Its attributes ``device`` and ``checkpoint``, which the lab's has, stand in for
-            those not given.
+        schedule: Function of the epoch, or of the step with ``by = "step"``, that returns a factor for the learning
+            rate.
+        loss: A ``Loss``, or a function loss(outputs, targets) that returns one differentiable number, or one per lane.
+            If the network has several outputs, the function gets the tuple or list of them. Default: squared error,
+            cross-entropy for classes, logistic loss for labels ±1.
+        clip: Largest norm of the gradient over all parameters of a network; larger gradients are scaled down to it.
+        label_noise: Fraction of wrong classes, or standard deviation of the noise on regression targets.
+        augment: Function augment(x, generator) that returns an augmented batch, (batch, …).
+        probes: Measurements of the network at given epochs or steps. Where probes are evaluated at different times, the
+            missing values are NaN.
+        meters: Functions meter(outputs, targets) by name, each returning a mean over a batch. The outputs are those
+            before the training step on the batch. The means over the epoch are recorded after each epoch.
+        device: Device for training, such as "cuda". Default: the device of the network. Probes get the network on its
+            original device, and it returns there at the end.
+        checkpoint: File from which a killed training run resumes with bitwise equal results; see ``Checkpoint``.
+        tick: Function that is called with the number of new seed-steps (one training step of one seed). Its attributes
+            ``device`` and ``checkpoint``, if any, are used when these arguments are not given.
 
     Returns:
-        Variables by the names that probes and meters gave them, with a dimension ``epoch`` or ``step``.
+        The recorded values by name, with a dimension ``epoch`` or ``step``.
 
     >>> from torch.nn import Linear, ReLU, Sequential
     >>> X = torch.linspace(-1, 1, 64)[:, None]
@@ -101,11 +105,11 @@ def fit(
         probes=[(list(probe.epochs), list(probe.steps)) for probe in probes],
     )  # fmt: skip
     supply = Supply(supplied, loss, steps=steps, batch=batch, laned=laned, device=device, noise=noise, augment=augment)
-    recorder, counted = Recorder(probes), Meters(meters, laned) if meters else None
+    recorder, totals = Recorder(probes), Meters(meters, laned) if meters else None
     with at_work(net, device):
-        step = made_step(net, loss, optimizer, clip, counted)
+        step = made_step(net, loss, optimizer, clip, totals)
         Training(
-            net, step, supply, recorder, counted, first=first_epoch, last=first_epoch + epochs, schedule=schedule,
+            net, step, supply, recorder, totals, first=first_epoch, last=first_epoch + epochs, schedule=schedule,
             home=home, checkpoint=checkpoint, about=about, tick=tick,
         ).run()  # fmt: skip
     return recorder.dataset()

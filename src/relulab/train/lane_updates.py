@@ -1,4 +1,4 @@
-"""Updates of parameters that all have a leading lane axis: one rate for all lanes or one a lane, clipping by lane."""
+"""Optimizer updates for parameters with a leading lane axis: one learning rate or one per lane, clipping per lane."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,24 +10,28 @@ from relulab.train.optimizers import SGD, Adam, Optimizer, rates
 
 
 def clip_by_lane_(gradients: Sequence[Tensor | None], most: float) -> None:
-    """Scales the gradients of every lane whose norm over all parameters is above ``most`` down to it, in place.
+    """Scale the gradients in place so that the norm over all parameters is at most ``most`` in every lane.
 
-    The factor is min(1, most / (‖g‖ + 10⁻⁶)), as in ``torch.nn.utils.clip_grad_norm_``, a lane at a time.
+    The factor is min(1, most / (‖g‖ + 10⁻⁶)), as in ``torch.nn.utils.clip_grad_norm_``, for each lane separately.
+
+    Args:
+        gradients: Gradients with a leading lane axis, or None.
+        most: Largest norm.
     """
-    there = [g for g in gradients if g is not None]
-    norms = torch.stack([g.flatten(1).norm(dim=1) for g in there]).norm(dim=0)
+    present = [g for g in gradients if g is not None]
+    norms = torch.stack([g.flatten(1).norm(dim=1) for g in present]).norm(dim=0)
     factor = (most / (norms + 1e-6)).clamp(max=1.0)
-    for g in there:
+    for g in present:
         g.mul_(over(factor, g))
 
 
 def over(values: Tensor, like: Tensor) -> Tensor:
-    """One value a lane, shaped so that it multiplies a parameter."""
+    """Reshape one value per lane so that it broadcasts with a parameter."""
     return values.view(-1, *[1] * (like.dim() - 1))
 
 
 class LaneUpdate:
-    """The update of ``optimizer`` for ``parameters``, in place; its state lies in tensors that can be stored."""
+    """The in-place update of ``parameters`` by ``optimizer``, with a state that can be saved."""
 
     def __init__(self, optimizer: Optimizer, parameters: Sequence[Tensor], lanes: int):
         self.optimizer, self.parameters, self.steps = optimizer, list(parameters), 0
@@ -37,7 +41,7 @@ class LaneUpdate:
         self.scale(1.0)
 
     def scale(self, factor: float) -> None:
-        """Multiplies the optimizer's own rate from now on."""
+        """Multiply the learning rate of the optimizer by ``factor`` from now on."""
         if isinstance(self.base, float):
             self.rate: float | Tensor = self.base * factor
         else:
@@ -48,7 +52,7 @@ class LaneUpdate:
     def __call__(self, gradients: Sequence[Tensor | None]) -> None:
         self.steps += 1
         for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True)):
-            if g is None:  # of a parameter that has no part in the output
+            if g is None:  # the output does not depend on this parameter
                 continue
             if self.optimizer.weight_decay:
                 g = g.add(p, alpha=self.optimizer.weight_decay)
@@ -67,11 +71,11 @@ class LaneUpdate:
         first, second = self.optimizer.betas
         m = self.kept["m"][i].lerp_(g, 1 - first)
         s = self.kept["s"][i].mul_(second).addcmul_(g, g, value=1 - second)
-        below = (s.sqrt() / (1 - second**self.steps) ** 0.5).add_(self.optimizer.eps)
+        denominator = (s.sqrt() / (1 - second**self.steps) ** 0.5).add_(self.optimizer.eps)
         if isinstance(self.rate, Tensor):
-            self._descend(p, m.div(below).div_(1 - first**self.steps))
+            self._descend(p, m.div(denominator).div_(1 - first**self.steps))
         else:
-            p.addcdiv_(m, below, value=-self.rate / (1 - first**self.steps))
+            p.addcdiv_(m, denominator, value=-self.rate / (1 - first**self.steps))
 
     def _descend(self, p: Tensor, along: Tensor) -> None:
         if isinstance(self.rate, Tensor):
@@ -80,7 +84,7 @@ class LaneUpdate:
             p.add_(along, alpha=-self.rate)
 
     def state(self) -> dict[str, Tensor]:
-        """What the next step depends on, besides the parameters."""
+        """Return the state that the next step depends on, besides the parameters."""
         kept = {f"{name}.{i}": t for name, tensors in self.kept.items() for i, t in enumerate(tensors)}
         return {**kept, "steps": torch.tensor(self.steps)}
 

@@ -1,4 +1,4 @@
-"""Losses against the teacher: how a target is made, its gradient at the output, and the value that is reported."""
+"""Losses with respect to the teacher: targets, gradients at the output, and reported values."""
 
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +10,11 @@ from torch.nn.functional import log_softmax, one_hot, softmax, softplus
 
 @runtime_checkable
 class Loss(Protocol):
-    """ℓ(f, y) with y = ``targets`` of the teacher's output; ``residual_`` turns f into ∂ℓ/∂f where it stands."""
+    """A loss ℓ(f, y).
+
+    ``targets`` computes y from the teacher's output, ``residual_`` replaces f by ∂ℓ/∂f in place, and ``value`` returns
+    the reported loss of each lane.
+    """
 
     def targets(self, f_star: Tensor) -> Tensor: ...
     def residual_(self, f: Tensor, y: Tensor) -> None: ...
@@ -18,7 +22,7 @@ class Loss(Protocol):
 
 
 class MSE:
-    """Trains on ½‖f* − f‖², summed over outputs (SS eq. 2); reports the mean over samples and outputs."""
+    """Squared error ½‖f* − f‖² (SS eq. 2); the reported value is the mean of (f* − f)² over samples and outputs."""
 
     def targets(self, f_star: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane N C"]:
         return f_star
@@ -31,10 +35,10 @@ class MSE:
 
 
 class CrossEntropy:
-    """−Σ_c q_c log softmax(f)_c, with q the teacher's class (its largest output) or, ``soft``, its own softmax.
+    """Cross-entropy −Σ_c q_c log softmax(f)_c, where q is the teacher's class (its largest output) or its softmax.
 
     Args:
-        soft: Whether targets are the teacher's softmax rather than its class.
+        soft: Whether the targets are the teacher's softmax instead of its class.
     """
 
     def __init__(self, soft: bool = False):
@@ -54,7 +58,7 @@ class CrossEntropy:
 
 
 class Logistic:
-    """log(1 + exp(−y f)) for labels y = ±1 and one output (IB eq. 3); reports the mean over samples."""
+    """Logistic loss log(1 + exp(−y f)) for labels y = ±1 and one output (IB eq. 3); reported as mean over samples."""
 
     def targets(self, f_star: Float[Tensor, "*lane N 1"]) -> Float[Tensor, "*lane N 1"]:
         return f_star

@@ -1,4 +1,4 @@
-"""Meters: means over the batches of an epoch, each batch as it was met, before its step."""
+"""Meters: means over the batches of an epoch, evaluated on each batch before its training step."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from torch import Tensor
 from relulab.train.probe import Reading
 
 Meter = Callable[[Any, Tensor], Tensor]
-"""the mean of something over a batch, from outputs and targets: one number, or one a lane"""
+"""function of outputs and targets that returns a mean over a batch: one number, or one per lane"""
 
 
 class Meters:
-    """Adds up what ``meters`` say of every batch; a short batch counts for as many points as it has."""
+    """Averages the values of ``meters`` over batches, weighted by the number of points in each batch."""
 
     def __init__(self, meters: Mapping[str, Meter], laned: bool):
         self.meters, self.axis = dict(meters), 1 if laned else 0
@@ -29,10 +29,10 @@ class Meters:
             self.sums[name] = self.sums[name] + value if name in self.sums else value
 
     def read(self) -> Reading:
-        """The means since the last look, which begin anew."""
-        found = {name: (("lane",) * value.dim(), value / self.points) for name, value in self.sums.items()}
+        """Return the means since the last call and reset them."""
+        means = {name: (("lane",) * value.dim(), value / self.points) for name, value in self.sums.items()}
         self.sums, self.points = {}, 0
-        return found
+        return means
 
     def state(self) -> dict[str, Tensor]:
         return {**{f"sum.{name}": value for name, value in self.sums.items()}, "points": torch.tensor(self.points)}

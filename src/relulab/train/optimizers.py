@@ -1,4 +1,4 @@
-"""Optimizers: what a step makes of a gradient, with exactly the updates of ``torch.optim``."""
+"""Optimizers, with exactly the updates of ``torch.optim``."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,17 @@ from relulab.core.errors import UserError
 
 @dataclass(frozen=True)
 class SGD:
-    r"""Stochastic gradient descent with momentum μ, weight decay λ and rate η; g is the gradient of the mean loss.
+    r"""Stochastic gradient descent with momentum μ, weight decay λ and learning rate η.
 
     v ← μ v + g + λ W,    W ← W − η v;    with ``nesterov``    W ← W − η (g + λ W + μ v).
 
+    Here g is the gradient of the mean loss over the batch.
+
     Args:
-        lr: η, one rate, or one a lane.
-        momentum: μ, from 0 to below 1.
-        nesterov: whether the step looks ahead along v; needs momentum.
-        weight_decay: λ, which pulls all parameters, biases too, toward zero.
+        lr: Learning rate η, or one learning rate per lane.
+        momentum: Momentum μ, from 0 to below 1.
+        nesterov: Whether to use Nesterov momentum; needs a positive momentum.
+        weight_decay: Weight decay λ, also applied to biases.
 
     >>> SGD(lr=[0.1, 0.2], momentum=0.9).lr
     (0.1, 0.2)
@@ -34,27 +36,33 @@ class SGD:
         _positive_rates(self)
         if not 0 <= self.momentum < 1 or not self.weight_decay >= 0:
             raise UserError(
-                f"momentum={self.momentum}, weight_decay={self.weight_decay}: momentum is from 0 to below 1, weight "
-                "decay at least 0"
+                "expected a momentum from 0 to below 1 and a weight decay of at least 0, got "
+                f"momentum={self.momentum}, weight_decay={self.weight_decay}: change the value out of range"
             )
         if self.nesterov and not self.momentum:
-            raise UserError("nesterov=True with momentum=0: Nesterov's step needs momentum, for instance momentum=0.9")
+            raise UserError("expected a positive momentum for nesterov=True, got momentum=0: set momentum=0.9")
 
     def of_torch(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
-        """PyTorch's own, for a network without lanes."""
+        """Return the corresponding optimizer of PyTorch, for a network without lanes.
+
+        Args:
+            parameters: The parameters to train.
+        """
         options = {"momentum": self.momentum, "nesterov": self.nesterov, "weight_decay": self.weight_decay}
         return torch.optim.SGD(parameters, lr=one_rate(self), foreach=False, **options)
 
 
 @dataclass(frozen=True)
 class Adam:
-    r"""Adam: m ← β₁ m + (1 − β₁) g, s ← β₂ s + (1 − β₂) g², W ← W − η m̂ / (√ŝ + ε), with m̂ = m / (1 − β₁ᵗ), ŝ likewise.
+    r"""Adam: m ← β₁ m + (1 − β₁) g, s ← β₂ s + (1 − β₂) g², W ← W − η m̂ / (√ŝ + ε).
+
+    Here m̂ = m / (1 − β₁ᵗ) and ŝ = s / (1 − β₂ᵗ) after t steps.
 
     Args:
-        lr: η, one rate, or one a lane.
-        betas: (β₁, β₂).
-        eps: ε.
-        weight_decay: λ, added to the gradient as λ W.
+        lr: Learning rate η, or one learning rate per lane.
+        betas: Decay rates (β₁, β₂), each from 0 to below 1.
+        eps: Constant ε in the denominator.
+        weight_decay: Weight decay λ: λ W is added to the gradient.
     """
 
     lr: float | Sequence[float] = 1e-3
@@ -66,12 +74,16 @@ class Adam:
         _positive_rates(self)
         if not all(0 <= beta < 1 for beta in self.betas) or not self.eps >= 0 or not self.weight_decay >= 0:
             raise UserError(
-                f"betas={self.betas}, eps={self.eps}, weight_decay={self.weight_decay}: betas are from 0 to below 1, "
-                "the other two at least 0"
+                f"expected betas from 0 to below 1, and eps and weight_decay of at least 0, got betas={self.betas}, "
+                f"eps={self.eps}, weight_decay={self.weight_decay}: change the value out of range"
             )
 
     def of_torch(self, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
-        """PyTorch's own, for a network without lanes."""
+        """Return the corresponding optimizer of PyTorch, for a network without lanes.
+
+        Args:
+            parameters: The parameters to train.
+        """
         options = {"betas": self.betas, "eps": self.eps, "weight_decay": self.weight_decay}
         return torch.optim.Adam(parameters, lr=one_rate(self), foreach=False, **options)
 
@@ -80,20 +92,26 @@ Optimizer = SGD | Adam
 
 
 def one_rate(optimizer: Optimizer) -> float:
-    """The rate of a network without lanes."""
+    """Return the learning rate for a network without lanes."""
     if isinstance(optimizer.lr, int | float):
         return float(optimizer.lr)
     if len(optimizer.lr) != 1:
-        raise UserError(f"{len(optimizer.lr)} learning rates for a network without lanes: give one")
+        raise UserError(
+            f"expected one learning rate for a network without lanes, got {len(optimizer.lr)} learning rates: pass a "
+            "single number as lr"
+        )
     return float(optimizer.lr[0])
 
 
 def rates(optimizer: Optimizer, lanes: int) -> float | tuple[float, ...]:
-    """One rate for all lanes, or one for each."""
+    """Return the learning rate for all lanes, or one learning rate per lane."""
     if isinstance(optimizer.lr, int | float):
         return float(optimizer.lr)
     if len(optimizer.lr) != lanes:
-        raise UserError(f"{len(optimizer.lr)} learning rates for {lanes} lanes: give one, or one a lane")
+        raise UserError(
+            f"expected one learning rate, or one per lane, got {len(optimizer.lr)} learning rates for {lanes} lanes: "
+            "change lr"
+        )
     return tuple(optimizer.lr)
 
 
@@ -101,4 +119,4 @@ def _positive_rates(optimizer: Optimizer) -> None:
     lr = optimizer.lr if isinstance(optimizer.lr, int | float) else tuple(float(rate) for rate in optimizer.lr)
     object.__setattr__(optimizer, "lr", lr)
     if not all(rate > 0 for rate in (lr if isinstance(lr, tuple) else (lr,))):
-        raise UserError(f"lr={lr}: learning rates must be positive")
+        raise UserError(f"expected positive learning rates, got lr={lr}: change lr")

@@ -1,4 +1,4 @@
-"""Probes: instruments that look at the networks at chosen epochs or steps of a training run."""
+"""Probes: measurements of a network at chosen epochs or steps of a training run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ Reading = Mapping[str, tuple[tuple[str, ...], Tensor]]
 
 @dataclass(frozen=True)
 class Probe:
-    """Records ``measure(net)``, names with (dimensions, values), after each of ``epochs``, or of ``steps``.
+    """Records ``measure(net)`` at given epochs or at given steps.
 
-    The start is epoch 0 and step 0; steps are counted over all epochs. The network is in eval mode
-    meanwhile, and no gradients are recorded.
+    Epoch 0 and step 0 are the start of training. Steps are counted over all epochs. During a measurement, the network
+    is in eval mode, and no gradients are recorded.
 
     Args:
-        epochs: after how many epochs to look; what is read gets the dimension ``epoch``.
-        measure: what to look at.
-        steps: after how many steps to look, instead; what is read gets the dimension ``step``.
+        epochs: Numbers of finished epochs at which to measure. The values get the dimension ``epoch``.
+        measure: Function of the network that returns a dictionary: name → (dimensions, values).
+        steps: Numbers of finished steps at which to measure, instead of epochs. The values get the dimension ``step``.
     """
 
     epochs: Sequence[int] = ()
@@ -33,13 +33,15 @@ class Probe:
 
     def __post_init__(self) -> None:
         if self.measure is None:
-            raise UserError("a probe without a measure: give Probe(epochs, measure) or Probe(steps=…, measure=…)")
+            raise UserError(
+                "expected a function measure(net), got None: use Probe(epochs, measure) or Probe(steps=…, measure=…)"
+            )
         if len(self.epochs) and len(self.steps):
-            raise UserError("a probe looks at epochs or at steps: make one probe for each")
+            raise UserError("expected a probe with either epochs or steps, got both: use one probe for each")
 
 
 class Recorder:
-    """Keeps what the probes of one run read and joins it along ``epoch`` and ``step``."""
+    """Collects the values of the probes of one training run along ``epoch`` and ``step``."""
 
     def __init__(self, probes: Sequence[Probe]):
         self.due: dict[str, dict[int, list[Probe]]] = {"epoch": {}, "step": {}}
@@ -51,7 +53,13 @@ class Recorder:
         self.along: dict[str, str] = {}
 
     def look(self, net: nn.Module, dim: str, at: int) -> None:
-        """Has the probes that are due look at ``net``."""
+        """Evaluate the probes that are due on ``net``.
+
+        Args:
+            net: The network.
+            dim: "epoch" or "step".
+            at: Number of finished epochs or steps.
+        """
         probes = self.due[dim].get(at, ())
         if not probes:
             return
@@ -67,13 +75,16 @@ class Recorder:
                 module.training = True
 
     def keep(self, dim: str, at: int, reading: Reading) -> None:
-        """Records what was read."""
+        """Record the values of one measurement."""
         for name, (dims, values) in reading.items():
             if self.along.setdefault(name, dim) != dim:
-                raise UserError(f"{name!r} is read at epochs and at steps: give it two names")
+                raise UserError(
+                    f"expected {name!r} to be measured at epochs or at steps, got both: use two different names"
+                )
             self.kept.append((dim, at, name, tuple(dims), values.detach().cpu().numpy().copy()))
 
     def dataset(self) -> xr.Dataset:
+        """Return all recorded values by name."""
         names: dict[tuple[str, str], list[xr.DataArray]] = {}
         for dim, at, name, dims, values in self.kept:
             array = xr.DataArray(values[None], dims=(dim, *dims), coords={dim: [at]}, name=name)
@@ -87,7 +98,7 @@ class Recorder:
         return {str(i): torch.from_numpy(values) for i, (*_, values) in enumerate(self.kept)}
 
     def notes(self) -> list[Any]:
-        """What is not in the arrays of ``state``: when each was read, its name and dimensions."""
+        """Return the time, name and dimensions of each array in ``state``."""
         return [[dim, at, name, list(dims)] for dim, at, name, dims, _ in self.kept]
 
     def restore(self, state: dict[str, Tensor], notes: Iterable[Any]) -> None:

@@ -1,7 +1,7 @@
-"""Schedules: what the learning rate is multiplied by as training goes on.
+"""Learning-rate schedules.
 
-A schedule is any callable from a count to a factor. The count is of epochs that are over, or of steps for a schedule
-with ``by = "step"``; ``by_step`` makes one of a plain function.
+A schedule is any function that maps the number of finished epochs to a factor for the learning rate. A schedule with an
+attribute ``by = "step"`` gets the number of finished steps instead; ``by_step`` creates one from a plain function.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,12 @@ By = Literal["epoch", "step"]
 
 @dataclass(frozen=True)
 class StepDecay:
-    """factor^⌊t / every⌋: the rate falls by ``factor`` every so many epochs (or steps), as ``StepLR`` of PyTorch does.
+    """Step decay factor^{⌊t / every⌋}, like ``StepLR`` in PyTorch.
+
+    Args:
+        every: Number of epochs (or steps) between two decays.
+        factor: Factor of each decay, above 0.
+        by: Whether t counts epochs or steps.
 
     >>> [StepDecay(every=2)(epoch) for epoch in range(5)]
     [1.0, 1.0, 0.1, 0.1, 0.010000000000000002]
@@ -29,7 +34,10 @@ class StepDecay:
 
     def __post_init__(self) -> None:
         if self.every < 1 or not self.factor > 0:
-            raise UserError(f"every={self.every}, factor={self.factor}: both must be positive")
+            raise UserError(
+                f"expected every of at least 1 and a positive factor, got every={self.every}, factor={self.factor}: "
+                "change the value out of range"
+            )
 
     def __call__(self, t: int) -> float:
         return float(self.factor) ** (t // self.every)
@@ -37,9 +45,15 @@ class StepDecay:
 
 @dataclass(frozen=True)
 class Cosine:
-    """floor + (1 − floor)(1 + cos(π t / length)) / 2, then ``floor``, as ``CosineAnnealingLR`` of PyTorch does.
+    """Cosine decay floor + (1 − floor)(1 + cos(π t / length)) / 2, like ``CosineAnnealingLR`` in PyTorch.
 
-    With ``warmup`` the rate first grows in a line over so many epochs (or steps), and ``length`` counts from there.
+    After ``length`` epochs (or steps) the factor stays at ``floor``.
+
+    Args:
+        length: Number of epochs (or steps) of the decay, after the warmup.
+        floor: Smallest factor, from 0 to 1.
+        warmup: Number of epochs (or steps) at the start over which the factor increases linearly to 1.
+        by: Whether t counts epochs or steps.
 
     >>> Cosine(length=4)(2)
     0.5
@@ -53,8 +67,8 @@ class Cosine:
     def __post_init__(self) -> None:
         if self.length < 1 or self.warmup < 0 or not 0 <= self.floor <= 1:
             raise UserError(
-                f"length={self.length}, warmup={self.warmup}, floor={self.floor}: a positive length, a warmup of at "
-                "least 0 and a floor from 0 to 1"
+                "expected a length of at least 1, a warmup of at least 0 and a floor from 0 to 1, got "
+                f"length={self.length}, warmup={self.warmup}, floor={self.floor}: change the value out of range"
             )
 
     def __call__(self, t: int) -> float:
@@ -66,7 +80,10 @@ class Cosine:
 
 @dataclass(frozen=True)
 class by_step:
-    """A function of the step, counted from 0, as a schedule.
+    """A schedule from a function of the step.
+
+    Args:
+        function: Function that maps the number of finished steps to a factor.
 
     >>> by_step(lambda step: 0.5**step)(2)
     0.25
@@ -80,10 +97,19 @@ class by_step:
 
 
 def factor_at(schedule: Schedule | None, epoch: int, step: int) -> float:
-    """What the rate is multiplied by in an epoch, at a step that is counted from the start of training."""
+    """Return the factor for the learning rate.
+
+    Args:
+        schedule: The schedule; None always gives 1.
+        epoch: Number of finished epochs.
+        step: Number of finished steps since the start of training.
+    """
     if schedule is None:
         return 1.0
     factor = float(schedule(step if getattr(schedule, "by", "epoch") == "step" else epoch))
     if not factor >= 0:
-        raise UserError(f"the schedule gave {factor} in epoch {epoch}, at step {step}: a factor is at least 0")
+        raise UserError(
+            f"expected a factor of at least 0 from the schedule, got {factor} in epoch {epoch}, step {step}: change "
+            "the schedule"
+        )
     return factor

@@ -1,4 +1,4 @@
-"""Plain SGD with probes: the short form of ``fit``."""
+"""Plain SGD with probes: a short form of ``fit``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,28 +29,32 @@ def sgd(
     probes: Sequence[Probe] = (),
     tick: Callable[[int], Any] = lambda seed_steps: None,
 ) -> xr.Dataset:
-    """Trains every lane of ``student`` on its lane of ``task``, in place, and returns what the probes read.
+    """Train every lane of ``student`` on its lane of ``task``, in place, and return the values recorded by probes.
 
-    An epoch is ``steps`` batches: the e-th one, from 0, takes ``task.batches(e)`` of the points ``task.train(e)``. A
-    ``Task`` draws them with replacement, other tasks go through their points in a random order. Probes count finished
-    epochs, so their epoch 0 is the start; where they look at different epochs the gaps are NaN. The gradient is
-    averaged over the batch. ``fit`` has more to choose from.
+    An epoch has ``steps`` training steps. In epoch e, the points are ``task.train(e)`` and the batches are
+    ``task.batches(e, …)``. A ``Task`` draws batches with replacement; other tasks visit their points in random order.
+    The gradient is averaged over the batch. Probes count finished epochs, so epoch 0 is the start. Where probes are
+    evaluated at different epochs, the missing values are NaN. ``fit`` has more options.
 
     Args:
         student: The networks, such as an ``MLP``, with as many lanes as the task.
         task: A ``Task``, ``LabeledTask`` or ``TensorTask``.
-        epochs: Number of epochs; 0 only lets the probes look at the start.
-        steps: Batches per epoch. Tasks with a fixed number of points must have at least that many batches.
-        batch: Points per step.
-        first_epoch: Number of epochs done before, for a second call that goes on where the first ended.
+        epochs: Number of epochs. With 0, only the probes of the start are evaluated.
+        steps: Number of training steps per epoch. One pass over a ``LabeledTask`` or ``TensorTask`` must have at least
+            this many batches.
+        batch: Number of points per training step.
+        first_epoch: Number of epochs done before, to continue after an earlier call.
         lr: Learning rate, one for all lanes or one per lane.
         momentum: Momentum, from 0 to below 1.
-        nesterov: Whether the step is Nesterov's, which needs momentum.
-        weight_decay: λ, added to the gradient as λ W.
-        loss: A loss of ours, or any differentiable loss(outputs, targets). None takes squares, cross-entropy for
-            classes, logistic for labels ±1.
-        probes: What looks at the networks, at epochs or at steps.
-        tick: Told the number of seed-steps done.
+        nesterov: Whether to use Nesterov momentum; needs a positive momentum.
+        weight_decay: Weight decay λ: λ W is added to the gradient.
+        loss: A ``Loss``, or a differentiable function loss(outputs, targets). Default: squared error, cross-entropy for
+            classes, logistic loss for labels ±1.
+        probes: Measurements of the networks at given epochs or steps.
+        tick: Function that is called with the number of new seed-steps (one training step of one seed).
+
+    Returns:
+        The recorded values by name, with a dimension ``epoch`` or ``step``.
 
     >>> import torch
     >>> from relulab.data.tensor_task import TensorTask

@@ -1,13 +1,13 @@
-"""One step of all lanes of an MLP: forward, backward and update by hand, in place, in buffers that are made once.
+"""One training step of all lanes of an MLP, without autograd: forward, backward and update in preallocated buffers.
 
-Back-propagation of f_l = σ(f_{l-1} W_l + b_l), with g_L = ∂ℓ/∂f_L and η the learning rate over a batch of B:
+Backpropagation for f_l = σ(f_{l−1} W_l + b_l), with g_L = ∂ℓ/∂f_L, learning rate η and batch size B:
 
-    g_{l-1} = σ'(f_{l-1}) ⊙ (g_l W_lᵀ),    W_l ← W_l − (η/B) f_{l-1}ᵀ g_l,    b_l ← b_l − (η/B) Σ_x g_l(x).
+    g_{l−1} = σ'(f_{l−1}) ⊙ (g_l W_lᵀ),    W_l ← W_l − (η/B) f_{l−1}ᵀ g_l,    b_l ← b_l − (η/B) Σ_x g_l(x).
 
-The step is linear in g_L, so −η/B multiplies g_L once, a rate of its own for every lane if wanted, and each update is
-one batched product added onto the weights. With momentum μ the product is added onto u = v / μᵗ, which spares the pass
-over memory that μ v would take, and u is then added onto the weights; u is scaled back before it grows large. Autograd
-would keep and allocate what is overwritten here; the tests hold this file against it.
+The step is linear in g_L, so only g_L is multiplied by −η/B (η may differ between lanes), and each update is one
+batched product that is added to the weights. With momentum μ, the product is added to u = v / μᵗ, which avoids
+multiplying v by μ in memory, and u is then added to the weights; u is rescaled before it becomes large. This is faster
+than autograd, which would allocate memory for all intermediate results. The tests compare both.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,19 @@ from relulab.train.lane_updates import LaneUpdate, clip_by_lane_, over
 from relulab.train.losses import Loss
 from relulab.train.optimizers import SGD, Optimizer, rates
 
-LARGEST = 1e4  # factor by which velocities are kept too large, before they are scaled back
-Seen = Callable[[Tensor, Tensor], None]
-"""told of a batch's outputs and targets before its step"""
+LARGEST = 1e4  # largest factor between u and v before u is rescaled
+OnBatch = Callable[[Tensor, Tensor], None]
+"""function that is called with the outputs and targets of a batch before its training step"""
 
 
 def by_hand(net: torch.nn.Module, loss: object) -> bool:
-    """Whether the step by hand is the step of ``net``: a plain MLP, all of it trained, with a loss of ours.
+    """Whether ``Step`` can train ``net``: a plain MLP with all its parameters trained, and a ``Loss``.
 
-    A subclass may have an activation or layers of its own, which only autograd knows.
+    Subclasses of MLP are trained by autograd, because they may compute something else.
+
+    Args:
+        net: The network.
+        loss: The loss.
     """
     return (
         type(net) is MLP
@@ -41,28 +45,31 @@ def by_hand(net: torch.nn.Module, loss: object) -> bool:
 
 
 class Step:
-    """The step of ``optimizer`` on ``net``; gradients of every lane are clipped to the norm ``clip``, if given."""
+    """A training step of ``optimizer`` on ``net``; gradients are clipped to the norm ``clip`` per lane, if given."""
 
-    def __init__(self, net: MLP, loss: Loss, optimizer: Optimizer, clip: float | None = None, seen: Seen | None = None):
+    def __init__(
+        self, net: MLP, loss: Loss, optimizer: Optimizer, clip: float | None = None, on_batch: OnBatch | None = None
+    ):
         self.W, self.b = [p.data for p in net.W], [p.data for p in net.b]
-        self.loss, self.slope, self.bias, self.clip, self.seen = loss, net.slope, net.bias, clip, seen
+        self.loss, self.slope, self.bias, self.clip, self.on_batch = loss, net.slope, net.bias, clip, on_batch
         self.optimizer, self.base, self.lanes, self.batch = optimizer, rates(optimizer, net.lanes), net.lanes, 0
-        moved = [*self.W, *(self.b if self.bias else [])]
+        parameters = [*self.W, *(self.b if self.bias else [])]
         self.update: LaneUpdate | None = None
         self.u: list[Tensor] = []
         self.grown = 1.0  # u = grown · v
         if clip is not None or not isinstance(optimizer, SGD) or not self._straight(optimizer):
-            self.update, self.G = LaneUpdate(optimizer, moved, net.lanes), [torch.empty_like(p) for p in moved]
+            self.update = LaneUpdate(optimizer, parameters, net.lanes)
+            self.G = [torch.empty_like(p) for p in parameters]
             self._move = self._keep_gradient
         elif optimizer.momentum:
             self.mu, self.nesterov = optimizer.momentum, optimizer.nesterov
-            self.u, self._move = [torch.zeros_like(p) for p in moved], self._with_momentum
+            self.u, self._move = [torch.zeros_like(p) for p in parameters], self._with_momentum
         else:
             self._move = self._plain
         self.scale(1.0)
 
     def scale(self, factor: float) -> None:
-        """Multiplies the optimizer's own rate from now on."""
+        """Multiply the learning rate of the optimizer by ``factor`` from now on."""
         self.factor = factor
         if self.update:
             self.update.scale(factor)
@@ -77,14 +84,14 @@ class Step:
             self._weigh()
 
     def _fit_to(self, batch: int) -> None:
-        """Buffers for so many points a lane."""
+        """Allocate buffers for ``batch`` points per lane."""
         self.batch = batch
         self.f = [W.new_empty(self.lanes, batch, W.shape[2]) for W in self.W]
         self.g = [torch.empty_like(f) for f in self.f[:-1]]
         self._weigh()
 
     def _weigh(self) -> None:
-        """The factor that the gradient at the output is multiplied by: −η/B, or 1/B where η comes in later."""
+        """Set the factor of the gradient at the output: −η/B, or 1/B if η is applied later."""
         self.at_output: float | Tensor = 1 / self.batch
         if not self.u and not self.update:
             rate = torch.as_tensor(self.base, dtype=torch.float64).expand(self.lanes) * self.factor
@@ -99,27 +106,27 @@ class Step:
             torch.baddbmm(b[l], f[l], W_l, out=f[l + 1])
             if l + 1 < len(W):
                 torch.nn.functional.leaky_relu_(f[l + 1], self.slope)
-        if self.seen:
-            self.seen(f[-1], y)
+        if self.on_batch:
+            self.on_batch(f[-1], y)
         self.loss.residual_(f[-1], y)
         g = f[-1].mul_(self._grow() / self.batch if self.u else self.at_output)
         for l in reversed(range(len(W))):
-            below = self._back(g, l) if l else g  # before W_l moves
+            g_before = self._back(g, l) if l else g  # computed before W_l changes
             self._move(l, f[l], g)
-            g = below
+            g = g_before
         if self.update:
             if self.clip is not None:
                 clip_by_lane_(self.G, self.clip)
             self.update(self.G)
 
     def _back(self, g: Tensor, l: int) -> Tensor:
-        """g_{l-1} from g_l: through W_l, then gated by the units that were active (σ keeps the sign of its input)."""
-        below, f = self.g[l - 1], self.f[l - 1]
-        torch.bmm(g, self.W[l].mT, out=below)
-        return torch.ops.aten.leaky_relu_backward.grad_input(below, f, self.slope, True, grad_input=below)
+        """Compute g_{l−1} from g_l; σ' follows from the sign of f_{l−1}, which is the sign of the input of σ."""
+        g_before, f = self.g[l - 1], self.f[l - 1]
+        torch.bmm(g, self.W[l].mT, out=g_before)
+        return torch.ops.aten.leaky_relu_backward.grad_input(g_before, f, self.slope, True, grad_input=g_before)
 
     def _plain(self, l: int, f: Tensor, g: Tensor) -> None:
-        """W ← (1 − ηλ) W + fᵀg, where g has −η/B in it."""
+        """Update W ← (1 − ηλ) W + fᵀg, where g contains the factor −η/B."""
         if isinstance(self.shrink, Tensor):
             self.W[l].mul_(self.shrink).baddbmm_(f.mT, g)
         else:
@@ -128,12 +135,12 @@ class Step:
             (self.b[l].mul_(self.shrink) if self.optimizer.weight_decay else self.b[l]).add_(g.sum(1, keepdim=True))
 
     def _straight(self, optimizer: SGD) -> bool:
-        """Whether no gradient need be kept: it can be added onto the weights, or onto the velocities."""
+        """Whether gradients need not be stored, because they can be added to the weights or velocities directly."""
         both = optimizer.nesterov and optimizer.weight_decay
         return not optimizer.momentum or (isinstance(self.base, float) and not both)
 
     def _grow(self) -> float:
-        """Multiplies ``grown`` by 1/μ, so that of the old velocities μ is kept, and scales u back when it is large."""
+        """Multiply ``grown`` by 1/μ, which multiplies the old velocities by μ, and rescale u if it is large."""
         self.before, self.grown = self.grown, self.grown / self.mu
         if self.grown > LARGEST:
             for u in self.u:
@@ -142,13 +149,13 @@ class Step:
         return self.grown
 
     def _with_momentum(self, l: int, f: Tensor, g: Tensor) -> None:
-        """v ← μ v + fᵀg + λ W, W ← W − η v, where g has ``grown``/B in it."""
+        """Update v ← μ v + fᵀg + λ W and W ← W − η v, where g contains the factor ``grown``/B."""
         self._descend(self.W[l], self.u[l], lambda u: u.baddbmm_(f.mT, g))
         if self.bias:
             self._descend(self.b[l], self.u[len(self.W) + l], lambda u: u.add_(g.sum(1, keepdim=True)))
 
     def _descend(self, W: Tensor, u: Tensor, add_gradient: Callable[[Tensor], Tensor]) -> None:
-        """With Nesterov's step, W ← W − η (g + μ v') is W ← W + ημ v − η (1 + μ) v', since g = v' − μ v."""
+        """Update W along u. For Nesterov, W ← W − η (g + μ v') equals W ← W + ημ v − η (1 + μ) v', as g = v' − μ v."""
         if self.nesterov:
             W.add_(u, alpha=self.rate * self.mu / self.before)
         add_gradient(u)
@@ -162,7 +169,7 @@ class Step:
             torch.sum(g, 1, keepdim=True, out=self.G[len(self.W) + l])
 
     def state(self) -> dict[str, Tensor]:
-        """What the next step depends on, besides the parameters."""
+        """Return the state that the next step depends on, besides the parameters."""
         grown = torch.tensor(self.grown, dtype=torch.float64)
         return self.update.state() if self.update else {"grown": grown, **{f"u.{i}": u for i, u in enumerate(self.u)}}
 

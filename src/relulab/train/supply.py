@@ -1,4 +1,4 @@
-"""What the steps are fed: points with the targets of a loss, wrong labels, augmented batches, on a device."""
+"""Batches for training steps: targets for the loss, label noise, augmentation, and the device."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,18 +17,18 @@ from relulab.train.feed import feed
 from relulab.train.losses import MSE, CrossEntropy, Logistic, Loss
 
 Augment = Callable[[Tensor, torch.Generator], Tensor]
-"""makes another batch of a batch of one network, with the random numbers of the generator, which is on the CPU"""
+"""function that returns an augmented batch of one network, given a batch and a random generator on the CPU"""
 
 
 def default_loss(task: TrainingTask) -> Loss:
-    """Logistic for labels ±1, cross-entropy for classes, squares for numbers."""
+    """Return the logistic loss for labels ±1, cross-entropy for classes, and squared error for real numbers."""
     if isinstance(task, LabeledTask):
         return Logistic()
     return CrossEntropy() if getattr(task, "classes", None) else MSE()
 
 
 class Supply:
-    """Batches of ``task`` for a network with lanes (lane, batch, …) or without (batch, …)."""
+    """Batches of ``task``, of shape (lane, batch, …) for a network with lanes, and (batch, …) without."""
 
     def __init__(
         self, task: TrainingTask, loss: AnyLoss, *, steps: int, batch: int, laned: bool, device: torch.device,
@@ -41,17 +41,19 @@ class Supply:
         self._points: Points | None = None
 
     def points(self, epoch: int) -> Points:
-        """The points of an epoch with the targets that the loss wants; kept while they stay the same."""
-        found = self.task.train(epoch)
-        noisy = epoch if self.noise.amount and (self.noise.each_epoch or getattr(self.task, "fresh", False)) else 0
-        if self._points is None or self._of is None or self._of[0] is not found or self._of[1] != noisy:
-            self._of = found, noisy
-            points = replace(found, Y=self._targets(found.Y, noisy))
+        """Return the points of an epoch with targets for the loss; they are cached while they do not change."""
+        original = self.task.train(epoch)
+        noise_epoch = (
+            epoch if self.noise.amount and (self.noise.each_epoch or getattr(self.task, "fresh", False)) else 0
+        )
+        if self._points is None or self._of is None or self._of[0] is not original or self._of[1] != noise_epoch:
+            self._of = original, noise_epoch
+            points = replace(original, Y=self._targets(original.Y, noise_epoch))
             self._points = replace(points, X=points.X.to(self.device), Y=points.Y.to(self.device))
         return self._points
 
     def _targets(self, Y: Tensor, epoch: int) -> Tensor:
-        ours, seeds, root = isinstance(self.loss, Loss), self.task.seeds, self.task.root
+        seeds, root = self.task.seeds, self.task.root
         classes = 0 if Y.is_floating_point() else getattr(self.task, "classes", None) or int(Y.max()) + 1
         labels = Y
         if self.noise.amount:
@@ -65,43 +67,42 @@ class Supply:
                 labels = self.noise.on_classes(Y, classes, seeds, root, epoch)
             else:
                 labels = self.noise.on_numbers(Y, seeds, root, epoch)
-        if not ours:
+        if not isinstance(self.loss, Loss):
             return labels
-        assert isinstance(self.loss, Loss)
         return self.loss.targets(self._scores(labels, classes))
 
     def _scores(self, labels: Tensor, classes: int) -> Tensor:
-        """Targets as our losses take them, (lane, N, C): classes as ones among zeros, numbers as a column."""
+        """Convert labels to targets of shape (lane, N, C): classes to one-hot vectors, numbers to a column."""
         if not classes:
             return labels[..., None] if labels.dim() == 2 else labels
         if isinstance(self.loss, Logistic) or (isinstance(self.loss, CrossEntropy) and self.loss.soft):
             raise UserError(
-                f"{type(self.loss).__name__} does not take integer labels: use CrossEntropy() for classes, or give "
-                "labels ±1 (Logistic) or scores (soft) as numbers"
+                f"expected real numbers as targets for {type(self.loss).__name__}, got integer labels: use "
+                "CrossEntropy() for classes, or convert labels ±1 (Logistic) or scores (soft) to float"
             )
         dtype = getattr(self.task, "dtype", torch.float32)
         return one_hot(labels.long(), classes).to(dtype if dtype.is_floating_point else torch.float32)
 
     def begin(self, epoch: int) -> None:
-        """Sets the streams of augmentation to their start of an epoch."""
+        """Reset the random generators of augmentation for an epoch."""
         for generator, seed in zip(self.generators, self.task.seeds, strict=bool(self.generators)):
             generator.manual_seed(_number(self.task.root, Role.AUGMENTATION, seed, epoch))
 
     def feed(self, epoch: int, skip: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
-        """(x, y) of every step of an epoch but the first ``skip``."""
-        points, found = self.points(epoch), self.task.batches(epoch, self.steps, self.batch)
-        for part in [found] if isinstance(found, Tensor) else found:
-            rest = part[:, skip:]
+        """Yield inputs and targets of every step of an epoch, except for the first ``skip`` steps."""
+        points, batches = self.points(epoch), self.task.batches(epoch, self.steps, self.batch)
+        for part in [batches] if isinstance(batches, Tensor) else batches:
+            remaining = part[:, skip:]
             skip = max(0, skip - part.shape[1])
-            if rest.numel():
-                for x, y in feed(points, rest):
+            if remaining.numel():
+                for x, y in feed(points, remaining):
                     yield self._augmented(x, y) if self.augment else (x, y) if self.laned else (x[0], y[0])
 
     def _augmented(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         assert self.augment is not None
         if not self.laned:
             return self.augment(x[0], self.generators[0]), y[0]
-        return torch.stack([self.augment(*one) for one in zip(x, self.generators, strict=True)]), y
+        return torch.stack([self.augment(*lane) for lane in zip(x, self.generators, strict=True)]), y
 
     def state(self) -> dict[str, Tensor]:
         return {str(i): generator.get_state() for i, generator in enumerate(self.generators)}
@@ -112,9 +113,9 @@ class Supply:
 
 
 def seed_random_layers(task: TrainingTask, epoch: int, device: torch.device) -> None:
-    """Sets PyTorch's own generator, which Dropout and its like draw from, to its start of an epoch."""
+    """Reset PyTorch's global generator, which Dropout and similar layers use, for an epoch."""
     number = _number(task.root, Role.RANDOM_LAYERS, task.seeds[0], epoch)
-    # The general call takes a millisecond: it notes a traceback for each kind of device that is not there.
+    # torch.manual_seed takes a millisecond, because it records a traceback for every device that is not available.
     torch.default_generator.manual_seed(number) if device.type == "cpu" else torch.manual_seed(number)
 
 

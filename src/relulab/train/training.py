@@ -1,4 +1,4 @@
-"""A training under way: its position, and all that its next step depends on."""
+"""A training run in progress: its position, and the state that its next step depends on."""
 
 import re
 import time
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from relulab.nets.mlp import MLP
-from relulab.train.by_autograd import AnyLoss, LanesByAutograd, ModuleByAutograd, Seen
+from relulab.train.by_autograd import AnyLoss, LanesByAutograd, ModuleByAutograd, OnBatch
 from relulab.train.checkpoint import Checkpoint, Saved, Slot, digest
 from relulab.train.losses import Loss
 from relulab.train.meters import Meters
@@ -22,12 +22,15 @@ from relulab.train.schedules import Schedule, factor_at
 from relulab.train.step import Step, by_hand
 from relulab.train.supply import Supply, seed_random_layers
 
-BEAT = 1.0  # seconds between words about steps done, where an epoch is longer
+BEAT = 1.0  # seconds between progress reports within an epoch
 
 
 @runtime_checkable
 class OneStep(Protocol):
-    """A step on a batch, in place; ``scale`` multiplies the rate, ``state`` is what the next one depends on."""
+    """A training step on a batch, in place.
+
+    ``scale`` multiplies the learning rate, ``state`` returns what the next step depends on, and ``restore`` sets it.
+    """
 
     def __call__(self, x: Tensor, y: Tensor) -> None: ...
     def scale(self, factor: float) -> None: ...
@@ -35,17 +38,19 @@ class OneStep(Protocol):
     def restore(self, state: dict[str, Tensor]) -> None: ...
 
 
-def made_step(net: nn.Module, loss: AnyLoss, optimizer: Optimizer, clip: float | None, seen: Seen | None) -> OneStep:
-    """By hand where that is the network's step, else by autograd, with lanes or without."""
+def made_step(
+    net: nn.Module, loss: AnyLoss, optimizer: Optimizer, clip: float | None, on_batch: OnBatch | None
+) -> OneStep:
+    """Return the step for ``net``: without autograd if possible, otherwise by autograd, with or without lanes."""
     if isinstance(net, MLP) and isinstance(loss, Loss) and by_hand(net, loss):
-        return Step(net, loss, optimizer, clip, seen)
+        return Step(net, loss, optimizer, clip, on_batch)
     make = LanesByAutograd if hasattr(net, "lanes") else ModuleByAutograd
-    return make(net, loss, optimizer, clip, seen)
+    return make(net, loss, optimizer, clip, on_batch)
 
 
 @dataclass
 class Training:
-    """Epochs ``first`` to ``last`` − 1 of ``net``, from its checkpoint if there is one."""
+    """Training of ``net`` in epochs ``first`` to ``last`` − 1, resumed from its checkpoint if there is one."""
 
     net: nn.Module
     step: OneStep
@@ -60,17 +65,17 @@ class Training:
     about: str
     tick: Callable[[int], Any]
     epoch: int = field(default=0, init=False)
-    done: int = field(default=0, init=False)  # steps of the epoch
-    told: int = field(default=0, init=False)  # steps that tick knows of, of all epochs
+    done: int = field(default=0, init=False)  # number of finished steps of the current epoch
+    reported: int = field(default=0, init=False)  # number of steps of all epochs that were reported to tick
 
     def __post_init__(self) -> None:
         self.lanes, self.steps = int(getattr(self.net, "lanes", 1)), self.supply.steps
         self.epoch, self.by_step = self.first, getattr(self.schedule, "by", "epoch") == "step"
         self._just_saved = self._saved_once = False
-        self.slot, self.spoke = self._slot(), time.monotonic()
+        self.slot, self.last_report = self._slot(), time.monotonic()
 
     def run(self) -> None:
-        """From where it stands to the end."""
+        """Train from the current position to the end."""
         saved = self.slot.read() if self.slot else None
         if saved:
             self._restore(saved)
@@ -80,7 +85,7 @@ class Training:
         begun = time.monotonic()
         while self.epoch < self.last:
             self._one_epoch()
-        # What took long need not be done again if the work that it is part of is.
+        # Save the end of a long training run, so that it need not be repeated with the computation it is part of.
         if self.slot and not self._just_saved and (time.monotonic() - begun >= self.slot.seconds or self._saved_once):
             self._save()
 
@@ -104,16 +109,16 @@ class Training:
         if self.meters:
             self.recorder.keep("epoch", self.epoch, self.meters.read())
         self._look("epoch", self.epoch)
-        self._tell()
+        self._report()
         if self.slot and self.slot.due(time.monotonic()):
             self._save()
 
     def _pause(self, now: float) -> None:
-        """After a step: a word to whoever waits, and a checkpoint, if they are due."""
-        if now - self.spoke > BEAT:
-            self._tell()
-            self.spoke = now
-        # Generators of other devices are not stored; there, only the start of an epoch can be gone back to.
+        """Report progress and save a checkpoint after a step, if they are due."""
+        if now - self.last_report > BEAT:
+            self._report()
+            self.last_report = now
+        # Generators of other devices are not saved, so that training can resume only at the start of an epoch there.
         if self.slot and self.done < self.steps and self.supply.device.type == "cpu" and self.slot.due(now):
             self._save()
         else:
@@ -121,14 +126,14 @@ class Training:
 
     def _look(self, dim: str, at: int) -> None:
         if at in self.recorder.due[dim]:
-            away = self.home != self.supply.device
-            self.recorder.look(deepcopy(self.net).to(self.home) if away else self.net, dim, at)
+            moved = self.home != self.supply.device
+            self.recorder.look(deepcopy(self.net).to(self.home) if moved else self.net, dim, at)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         done = (self.epoch - self.first) * self.steps + self.done
-        if done > self.told:
-            self.tick(self.lanes * (done - self.told))
-            self.told = done
+        if done > self.reported:
+            self.tick(self.lanes * (done - self.reported))
+            self.reported = done
 
     def _slot(self) -> Slot | None:
         if self.checkpoint is None or self.first == self.last:
@@ -163,9 +168,9 @@ class Training:
     @torch.no_grad()
     def _restore(self, saved: Saved) -> None:
         assert self.slot is not None
-        kept = saved.part("net")
+        parameters = saved.part("net")
         for name, tensor in self._tensors():
-            tensor.copy_(kept[name])
+            tensor.copy_(parameters[name])
         self.step.restore(saved.part("step"))
         self.supply.restore(saved.part("supply"))
         self.recorder.restore(saved.part("recorder"), saved.notes["recorder"])
@@ -174,16 +179,16 @@ class Training:
         torch.set_rng_state(saved.part("torch")["generator"])
         self.epoch, self.done = saved.notes["epoch"], saved.notes["done"]
         self._just_saved = self._saved_once = True
-        self._tell()
-        self.slot.resumed(self.epoch, self.done, self.lanes * self.told)
+        self._report()
+        self.slot.resumed(self.epoch, self.done, self.lanes * self.reported)
 
 
 def described(**settings: Any) -> str:
-    """Settings as a text that is the same in every process: without the addresses that functions are shown with."""
+    """Return settings as text that is the same in every process, without the memory addresses of functions."""
     return re.sub(r" at 0x[0-9a-f]+", "", repr({name: _shown(value) for name, value in settings.items()}))
 
 
 def _shown(value: Any) -> Any:
-    """An object that would be shown by its address alone, with what is in it instead."""
+    """Return the attributes of an object whose repr would only show its address."""
     plain = type(value).__repr__ is object.__repr__
     return f"{type(value).__qualname__} {getattr(value, '__dict__', {})}" if plain else value

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: in processes of its own."""
+"""The command line, mostly in this process and sometimes in a separate one."""
 
 import dataclasses
 import json
@@ -23,10 +23,10 @@ def test_version(here):
     assert here("--version")[1].strip() == version("relulab")
 
 
-def test_a_folder_that_cannot_be_written_does_not_hide_a_check(here, tmp_path):
+def test_a_check_is_printed_even_if_it_cannot_be_saved(here, tmp_path):
     (tmp_path / "runs").write_text("a file")
     code, out, err = here("check", "SS.L1")
-    assert code == 0 and "HOLDS" in out and "not kept for the report" in err
+    assert code == 0 and "HOLDS" in out and "was not saved for the report" in err
 
 
 def test_help_does_not_import_torch():
@@ -46,23 +46,23 @@ def test_help_does_not_import_torch():
     (["run", "SS.F7", "--set", "seeds=many"], "valid integer"),
     (["check", "SS.L11"], "did you mean 'SS.L1'?"),
     (["show", "recovry"], "did you mean 'recovery'?"),
-    (["report"], "run one first"),
+    (["report"], "run a study first"),
 ])  # fmt: skip
-def test_mistakes_end_with_2_before_anything_runs(words, sentence, here, tmp_path):
+def test_user_errors_exit_with_2_before_anything_runs(words, sentence, here, tmp_path):
     code, out, err = here(*words)
     assert code == 2 and sentence in err and not out
     assert err.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
-def test_a_mistake_in_a_process_of_its_own(tmp_path):
+def test_a_user_error_in_a_separate_process(tmp_path):
     done = relulab("run", "SS.F7", "--set", "epoch=3", cwd=tmp_path)
     assert done.returncode == 2 and done.stderr == "relulab: recovery has no field 'epoch': did you mean 'epochs'?\n"
 
 
-def test_a_fault_of_ours_ends_with_3_and_asks_for_a_report(here, monkeypatch):
+def test_an_internal_error_exits_with_3_and_asks_for_a_bug_report(here, monkeypatch):
     monkeypatch.setattr("relulab.lab.index.entries", lambda: 1 / 0)
     code, _, err = here("list")
-    assert code == 3 and "our fault" in err and "Traceback" not in err
+    assert code == 3 and "bug in relulab" in err and "Traceback" not in err
 
 
 RUN = ("run", "SS.F7", "--preset", "smoke", "--set", "steps=10", "--workers", "1", "--json")
@@ -80,14 +80,14 @@ def test_run_then_again_then_report(here, tmp_path):
     assert (tmp_path / report["report"]).exists()
 
 
-def test_a_refuted_claim_ends_with_1(here, tmp_path):
+def test_a_refuted_claim_exits_with_1(here, tmp_path):
     path = tmp_path / json.loads(here(*RUN)[1])["run"] / "claims.json"
     claims = json.loads(path.read_text())
     path.write_text(json.dumps([{**claims[0], "verdict": "REFUTED"}]))
     assert here(*RUN)[0] == 1
 
 
-def test_check_prints_the_contract_and_exits_0(here):
+def test_check_prints_all_documented_fields_and_exits_with_0(here):
     code, out, _ = here("check", "SS.L1", "--json")
     document = json.loads(out)
     assert code == 0 and document["theorem"] == "SS.L1"
@@ -98,14 +98,14 @@ def test_check_prints_the_contract_and_exits_0(here):
     assert {d["verdict"] for d in document["demonstrations"]} == {"HOLDS", "NOT_APPLICABLE", "REFUTED"}
 
 
-def test_check_exits_1_when_a_demonstration_comes_out_otherwise(here, monkeypatch):
+def test_check_exits_with_1_after_an_unexpected_verdict(here, monkeypatch):
     theorem = theorems()["SS.L1"]
     wrong = dataclasses.replace(theorem.demonstrations[0], expected=Verdict.REFUTED)
     demonstrations = (wrong, *theorem.demonstrations[1:])
     changed = dataclasses.replace(theorem, demonstrations=demonstrations)
     monkeypatch.setattr("relulab.subjects.specialization.theorems.gradient_rule.THEOREM", changed)
     code, out, _ = here("check", "SS.L1")
-    assert code == 1 and "HOLDS, but REFUTED was expected: depth 4" in out
+    assert code == 1 and "HOLDS (but expected: REFUTED): Depth 4" in out
 
 
 def test_list_env_and_show_print_one_document(here):
@@ -117,7 +117,7 @@ def test_list_env_and_show_print_one_document(here):
 
 
 @pytest.mark.parametrize("words", [["list"], ["env"], ["show", "SS.F7"], ["show", "SS.L1"], ["show", "mean_rank"]])
-def test_the_same_for_people(words, here):
+def test_list_env_and_show_print_text(words, here):
     code, out, err = here(*words)
     assert code == 0 and len(out.splitlines()) > 4 and not err
 
@@ -129,7 +129,7 @@ def test_the_same_for_people(words, here):
     ("spherical", "theorem", "spherical-push"),
     ("bias", "study", "max-margin-limit"),
 ])  # fmt: skip
-def test_list_shows_what_has_a_word(word, kind, name, here):
+def test_list_filters_by_a_word(word, kind, name, here):
     everything, found = (json.loads(here("list", *words, "--json")[1]) for words in ([], [word]))
     assert (kind, name) in {(row["kind"], row["name"]) for row in found} and len(found) < len(everything)
     plain = word.lower()
@@ -140,20 +140,20 @@ def test_list_shows_what_has_a_word(word, kind, name, here):
     assert code == 0 and not err and len(out.splitlines()) > len(found) and name in out
 
 
-def test_list_of_a_kind_and_of_a_word_that_nothing_has(here):
+def test_list_filters_by_kind_and_reports_no_match(here):
     assert {row["kind"] for row in json.loads(here("list", "theorem", "--json")[1]) if row["ids"]} >= {"theorem"}
     for more in ([], ["--json"]):
         code, out, err = here("list", "zebra", *more)
-        assert code == 2 and not out and err.count("\n") == 1 and "nothing has 'zebra'" in err
+        assert code == 2 and not out and err.count("\n") == 1 and "contains 'zebra'" in err
 
 
-def test_a_check_uses_the_width_of_a_terminal_and_sets_in_what_goes_over_a_line(here, monkeypatch):
+def test_a_check_uses_the_width_of_a_terminal_and_indents_continued_lines(here, monkeypatch):
     monkeypatch.setattr("relulab.lab.cli.terminal.console._width", 80)
     document = json.loads(here("check", "SS.L1", "--json")[1])
     lines = here("check", "SS.L1")[1].splitlines()
     words = " ".join(" ".join(lines).split())
     for d in document["demonstrations"]:
-        assert f"{d['verdict']}, as expected: {d['name']}" in words
+        assert f"{d['verdict']} (as expected): {d['name']}" in words
         assert all(f"{c['says']}: " in words for part in ("conditions", "conclusion") for c in d[part])
     assert max(len(line.rstrip()) for line in lines) in range(66, 81)
     assert all(line.startswith(("  ✓ ", "  ✗ ", "    ")) for line in lines if line.startswith(" "))

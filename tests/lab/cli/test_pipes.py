@@ -1,4 +1,4 @@
-"""A reader that goes away, as head does: the command stops without a word."""
+"""When the output pipe is closed, as by head, the command ends silently."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from relulab.lab.cli import main
 
 @pytest.fixture
 def unread():
-    """The end of a pipe that nobody reads."""
+    """The writing end of a pipe whose reading end is closed."""
     reading, writing = os.pipe()
     os.close(reading)
     yield writing
@@ -31,7 +31,7 @@ WORDS = [("list",), ("list", "--json"), ("measure", "max-margin", "data.npz"), (
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
-def test_nothing_is_said_when_nobody_reads(words, unread, folder, monkeypatch, capfd):
+def test_a_closed_stdout_ends_the_command_silently(words, unread, folder, monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["relulab", *words])
     with open(unread, "w", closefd=False) as stdout, monkeypatch.context() as patch, pytest.raises(SystemExit) as end:
         patch.setattr(sys, "stdout", stdout)
@@ -39,7 +39,7 @@ def test_nothing_is_said_when_nobody_reads(words, unread, folder, monkeypatch, c
     assert end.value.code == 141 and capfd.readouterr() == ("", "")
 
 
-def test_a_stderr_that_nobody_reads_stops_it_too(unread, folder, monkeypatch):
+def test_a_closed_stderr_ends_the_command_too(unread, folder, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["relulab", "run", "SS.F77"])
     with (
         open(unread, "w", 1, closefd=False) as stderr,
@@ -51,12 +51,12 @@ def test_a_stderr_that_nobody_reads_stops_it_too(unread, folder, monkeypatch):
     assert end.value.code == 141
 
 
-def test_streams_are_given_back(here):
+def test_streams_are_restored(here):
     before = sys.stdout
     assert here("--version")[0] == 0 and sys.stdout is before
 
 
-def test_python_itself_does_not_complain_at_its_end(unread, folder):
+def test_python_prints_no_error_at_exit(unread, folder):
     words = [sys.executable, "-c", "from relulab.lab.cli import main; main()", "measure", "max-margin", "data.npz"]
     done = subprocess.run(words, stdout=unread, stderr=subprocess.PIPE, timeout=600)
     assert (done.returncode, done.stderr) == (141, b"")

@@ -1,4 +1,4 @@
-"""The index says of every file what its import would say, and imports none of them."""
+"""The index gives the same entries as imports would, without importing anything."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ FILES = sorted({(one.kind, one.subject, one.module) for one in entries()})
 
 
 def plain(one: Entry) -> Entry:
-    """Without the texts of annotations, which an import gives in other words."""
+    """Return the entry without annotations, whose text differs after an import."""
 
     def bare(options):
         return [replace(option, annotation="") for option in options]
@@ -30,7 +30,7 @@ def plain(one: Entry) -> Entry:
     return replace(one, details=details)
 
 
-def test_there_is_much_to_find():
+def test_the_index_has_all_subjects_and_kinds():
     kinds = [one.kind for one in entries()]
     assert set(subjects()) == {"specialization", "bias", "distillation"}
     assert min(kinds.count(kind) for kind in ("study", "theorem", "instrument", "measurement")) >= 8
@@ -58,7 +58,7 @@ def loaded(words: str) -> list[str]:
     "list", "list --json", "show SS.F7", "show SS.T3 --json", "show separability", "run SS.F77", "check SS.L11",
     "measure --help", "measure max-margin --help", "check --help", "cite SS.F7",
 ])  # fmt: skip
-def test_looking_imports_nothing_heavy(words):
+def test_list_show_and_help_import_nothing_slow(words):
     modules = loaded(words)
     assert "relulab.lab.cli" in modules
     assert not {"torch", "numpy", "xarray", "scipy", "matplotlib", "pandas"} & set(modules)
@@ -79,14 +79,14 @@ def test_a_shell_completes_ids_and_names():
 
 
 @pytest.mark.parametrize("one, other", [("optimisation", "optimization"), ("specialisation", "specialization")])
-def test_both_spellings_find_the_same(one, other):
+def test_british_and_american_spelling_give_the_same_matches(one, other):
     assert matching(entries(), one) == matching(entries(), other) != []
 
 
-def test_a_name_leads_to_a_study_before_other_things():
+def test_a_shared_name_selects_a_study_first():
     assert entry("separability").kind == "instrument" and entry("separability", "measurement").kind == "measurement"
     assert entry("symmetry-breaking").kind == "study"
-    with pytest.raises(UserError, match=r"SS\.F7 is a study: relulab run SS\.F7"):
+    with pytest.raises(UserError, match=r"expected a theorem, but SS\.F7 is a study: use relulab run SS\.F7"):
         entry("SS.F7", "theorem")
     with pytest.raises(UserError, match="no study 'xyzzy'"):
         entry("xyzzy", "study")

@@ -1,4 +1,4 @@
-"""Values that are written out are read without running anything; what is computed is left to an import."""
+"""Constant values are read without running anything; computed values are rejected."""
 
 import ast
 from pathlib import Path
@@ -35,12 +35,12 @@ def test_constants_are_read(code, name, value):
 
 
 @pytest.mark.parametrize("name", [f"BAD{i}" for i in range(1, 9)])
-def test_what_is_computed_is_not_guessed(code, name):
+def test_computed_values_are_rejected(code, name):
     with pytest.raises(NotWritten):
         code.value(code.assigned(name))
 
 
-def test_names_lead_to_where_they_are_defined(code):
+def test_names_are_resolved_to_their_definitions(code):
     home, name = code.origin("LITTLE")
     assert (home.module, name) == ("shop.prices", "SMALL")
     with pytest.raises(NotWritten, match="does not define"):
@@ -48,14 +48,14 @@ def test_names_lead_to_where_they_are_defined(code):
 
 
 @pytest.mark.parametrize("text", ["def broken(:", "\0", "A = " + "(" * 5000])
-def test_a_file_that_cannot_be_parsed_is_left_to_the_import(tmp_path, text):
+def test_a_file_that_cannot_be_parsed_is_rejected(tmp_path, text):
     (tmp_path / "odd.py").write_text(text)
     with pytest.raises(NotWritten):
         SourceCode("top.odd", {"top": tmp_path}).assigned("A")
 
 
 def bare(tree: ast.Module) -> str:
-    """A syntax tree without what functions do."""
+    """Return a syntax tree without function bodies."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             doc = ast.get_docstring(node, clean=False)
@@ -66,7 +66,7 @@ def bare(tree: ast.Module) -> str:
 SOURCES = sorted((Path(relulab.__file__).parent).rglob("*.py"))
 
 
-def test_an_outline_leaves_out_what_functions_do_and_nothing_else():
+def test_an_outline_removes_only_function_bodies():
     assert len(SOURCES) > 200
     shorter, unusual = 0, []
     for path in SOURCES:
@@ -89,7 +89,7 @@ def test_an_outline_leaves_out_what_functions_do_and_nothing_else():
     "def f(x={'a': 1}):\n    def g():\n        return 2\n    return g\nA = 2",
     "def f():\n    return '''\nnot indented\n'''\nA = 2",
 ])  # fmt: skip
-def test_unusual_functions_do_not_hide_what_follows(tmp_path, text):
+def test_assignments_after_unusual_functions_are_read(tmp_path, text):
     (tmp_path / "odd.py").write_text(text)
     code = SourceCode("top.odd", {"top": tmp_path})
     assert code.value(code.assigned("A")) == 2

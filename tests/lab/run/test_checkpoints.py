@@ -1,4 +1,4 @@
-"""A long unit that loses its process goes on from its checkpoint, and ends with the same bits."""
+"""A long unit whose process is killed continues from its checkpoint, with the same bits."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def study():
 
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch):
-    """Figures are not what is looked at."""
+    """Draw no figures: these tests do not look at them."""
     monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
 
 
@@ -87,7 +87,7 @@ def _epochs(path: Path) -> int:
 
 
 class Counting(Silent):
-    """Keeps the last word about progress."""
+    """Keeps the last progress report."""
 
     def moved(self, progress):
         self.progress = progress
@@ -137,7 +137,7 @@ def test_the_parent_killed_in_the_middle_of_a_unit(study, expected, tmp_path):
     assert runs_in(tmp_path / "runs") == [run] and run.remove()
 
 
-def test_a_dask_worker_that_sees_the_folder_uses_it(study, expected, tmp_path):
+def test_a_dask_worker_with_access_to_the_folder_uses_it(study, expected, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50
@@ -155,7 +155,7 @@ def test_a_dask_worker_that_sees_the_folder_uses_it(study, expected, tmp_path):
     check_resumed(summary, study, expected)
 
 
-def test_a_folder_of_the_same_name_on_another_machine_is_not_taken_for_the_run(study, tmp_path):
+def test_a_folder_with_the_same_path_on_another_machine_is_not_used(study, tmp_path):
     run = Run.of(study, "smoke", tmp_path)
     with run.held(pytest.fail):
         assert run.marked(run.holder or "") and not run.marked("process 1 on elsewhere since 2020-01-01 00:00:00")
@@ -165,7 +165,7 @@ def test_a_folder_of_the_same_name_on_another_machine_is_not_taken_for_the_run(s
     assert tick.checkpoint is None and tick.device == "cpu"
 
 
-def test_checkpoints_of_finished_units_are_forgotten(study, tmp_path):
+def test_checkpoints_of_finished_units_are_removed(study, tmp_path):
     run, unit = Run.of(study, "smoke", tmp_path), study.units()[0]
     run.path.mkdir(parents=True)
     run.prepare()
@@ -184,7 +184,7 @@ def test_checkpoints_of_finished_units_are_forgotten(study, tmp_path):
     assert checkpoints(run.path) == [other]
 
 
-def test_a_plain_function_is_a_tick_too(study):
+def test_a_plain_function_can_be_a_tick(study):
     small = study.configured("smoke", {"seeds": 2, "over": [2], "epochs": 1, "steps": 5})
     told: list[int] = []
     plain, _ = measured(small, small.units()[0], told.append)
@@ -197,8 +197,8 @@ def test_a_run_does_not_mix_devices(tmp_path):
     summary = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     path = Path(summary["run"])
     assert json.loads((path / "env.json").read_text())["device"] == "cpu" == Run(path).device
-    with pytest.raises(UserError, match=r"has 1 of 1 units computed on cpu, this command computes on cuda"):
+    with pytest.raises(UserError, match=r"has 1 of 1 units computed on cpu, but this command computes on cuda"):
         run_study(study, preset="smoke", runs=tmp_path, engine=Local(1, device="cuda"))
     run_study(study, preset="smoke", runs=tmp_path, engine=Local(1, device="cuda"), redraw=True)
-    with pytest.raises(UserError, match="device cuda: PyTorch cannot compute there"):
+    with pytest.raises(UserError, match="expected a device that PyTorch can use, got cuda"):
         run_study(study, preset="smoke", runs=tmp_path / "other", engine=Local(1, device="cuda"))

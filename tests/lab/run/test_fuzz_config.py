@@ -43,7 +43,7 @@ NUMBERS = (0, -1, 1, 2**31, 2**63, 10**300, 10**4000, 1e308, 1e-320, -0.0, 0.5, 
 
 
 def odd(rng: random.Random, depth: int = 0):
-    """A value that nobody asked for."""
+    """Return a random value."""
     kind = rng.randrange(9)
     if kind == 0 or depth > 2:
         return rng.choice(NUMBERS)
@@ -168,7 +168,7 @@ def made(case: int, folder) -> tuple:
     return study, path, []
 
 
-def test_damaged_configurations_are_refused_or_work(tmp_path, watchdog):
+def test_damaged_configurations_are_rejected_or_work(tmp_path, watchdog):
     found = {"configured": 0, "refused": 0}
     for case in range(CASES):
         watchdog()
@@ -181,7 +181,7 @@ def test_damaged_configurations_are_refused_or_work(tmp_path, watchdog):
     assert min(found.values()) > CASES / 50, found
 
 
-def test_a_reader_that_breaks_is_seen(monkeypatch):
+def test_an_internal_error_would_be_noticed(monkeypatch):
     monkeypatch.setattr(Study, "configured", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         tried(find_study("SS.F7"), None, [])
@@ -209,20 +209,20 @@ def test_damaged_configurations_on_the_command_line(tmp_path, here, watchdog):
 @pytest.mark.parametrize(
     "name, content, says",
     [
-        ("a.json", b"[" * 100_000, "is not JSON"),
-        ("a.toml", b"seeds = " + b"[" * 100_000, "is not TOML"),
-        ("a.json", b'{"seeds": ' + b"1" * 5000 + b"}", "is not JSON"),
-        ("a.toml", b"seeds = 0x" + b"f" * 9000, "longer or deeper"),
-        ("a.json", b'{"seeds": ' + b"[" * 700 + b"]" * 700 + b"}", "seeds|not JSON"),
-        ("a.json", b'{"config": {}, "schema": "' + b"x" * 20_000 + b'"}', "schema.: the value is longer"),
+        ("a.json", b"[" * 100_000, "is not valid JSON"),
+        ("a.toml", b"seeds = " + b"[" * 100_000, "is not valid TOML"),
+        ("a.json", b'{"seeds": ' + b"1" * 5000 + b"}", "is not valid JSON"),
+        ("a.toml", b"seeds = 0x" + b"f" * 9000, "too long or nested too deeply"),
+        ("a.json", b'{"seeds": ' + b"[" * 700 + b"]" * 700 + b"}", "seeds|not valid JSON"),
+        ("a.json", b'{"config": {}, "schema": "' + b"x" * 20_000 + b'"}', "the value of .schema. is too long"),
         ("a.json", b'{"seeds": NaN}', "seeds"),
-        ("a.json", b'{"root": -1}', "root = -1"),
-        ("a.json", b" " * (LARGEST + 1), "more than the 1,000,000 bytes"),
-        ("a.json", b"\xff\xfe", "is not JSON"),
-        ("a.json", b"3", "an object of fields"),
+        ("a.json", b'{"root": -1}', "root: expected .*, got -1"),
+        ("a.json", b" " * (LARGEST + 1), "at most 1,000,000 bytes"),
+        ("a.json", b"\xff\xfe", "is not valid JSON"),
+        ("a.json", b"3", "expected an object with fields and values"),
     ],
 )
-def test_files_of_settings_that_are_refused(tmp_path, name, content, says):
+def test_invalid_configuration_files_are_rejected(tmp_path, name, content, says):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=says):
         find_study("SS.F7").configured("smoke", changes(find_study("SS.F7"), tmp_path / name, []))
@@ -231,7 +231,7 @@ def test_files_of_settings_that_are_refused(tmp_path, name, content, says):
 @pytest.mark.parametrize(
     "word", ["seeds=" + "1" * 5000, "seeds=" + "[" * 100_000, "seeds=1e999", "seeds=", "=3", "seeds", "=" * 9]
 )
-def test_words_that_are_refused(word):
+def test_invalid_assignments_are_rejected(word):
     study = find_study("SS.F7")
     with pytest.raises(UserError):
         study.configured("smoke", changes(study, None, [word]))

@@ -1,4 +1,4 @@
-"""Keeping house: what runs there are, and removing them only when told."""
+"""Managing stored runs: listing, watching and removing them."""
 
 import json
 import shutil
@@ -34,12 +34,12 @@ def test_states_sizes_and_ages(two, here):
     assert lost.holder is None
 
 
-def test_clean_asks_and_without_a_terminal_wants_to_be_told(two, here):
+def test_clean_needs_yes_without_a_terminal(two, here):
     code, _, err = here("clean")
     assert code == 2 and "--yes" in err and len(runs_in(Path("runs"))) == 2
 
 
-def test_clean_removes_what_it_is_told_and_nothing_that_is_held(two, here):
+def test_clean_removes_the_chosen_runs_but_none_in_progress(two, here):
     done, lost = two
     assert json.loads(here("clean", "--unfinished", "--yes", "--json")[1]) == {"removed": [str(lost.path)]}
     assert done.finished and not lost.path.exists()
@@ -50,7 +50,7 @@ def test_clean_removes_what_it_is_told_and_nothing_that_is_held(two, here):
     assert not done.path.parent.exists() and Path("runs").is_dir()
 
 
-def test_no_runs_says_how_to_make_one(here):
+def test_runs_explains_how_to_start_one_if_there_are_none(here):
     assert "relulab run" in here("runs")[1]
 
 
@@ -80,13 +80,13 @@ def test_watch_follows_a_run_until_it_ends(two, here, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [["nonsense"], ["SS.F5"], ["../elsewhere"], ["runs"]])
-def test_watch_says_what_there_is(words, two, here):
+def test_watch_reports_unknown_runs(words, two, here):
     code, out, err = here("watch", *words)
     assert code == 2 and err.count("\n") == 1 and not out
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", "\x00", "null", '{"schema": {"a": 1}}'])
-def test_odd_files_in_a_runs_folder_are_no_fault(text, here, tmp_path):
+def test_malformed_files_in_a_run_cause_no_internal_error(text, here, tmp_path):
     folder = tmp_path / "runs" / "recovery" / "smoke-0123456789"
     folder.mkdir(parents=True)
     for name in ("config", "status", "progress", "claims", "figures", "env"):

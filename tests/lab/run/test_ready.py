@@ -1,4 +1,4 @@
-"""Studies whose data are not there: said before anything runs, and left out when everything is to be reproduced."""
+"""Studies without data: reported before anything runs, and skipped by reproduce."""
 
 import json
 from typing import ClassVar
@@ -41,7 +41,7 @@ class Wanting(Study):
 
 
 class Content(Wanting):
-    """The same without a wish."""
+    """A study that needs no data."""
 
     name: ClassVar = "content"
     ids: ClassVar = ("XX.F2",)
@@ -65,7 +65,7 @@ def known(monkeypatch):
     )
 
 
-def test_a_run_says_so_before_anything_is_written(known, here, tmp_path):
+def test_missing_data_are_reported_before_anything_is_written(known, here, tmp_path):
     code, out, err = here("run", "XX.F2", "XX.F1", "--preset", "smoke")
     assert code == 2 and err == "relulab: the data set is missing: get it [somewhere]\n" and not out
     assert not list(tmp_path.iterdir())
@@ -74,10 +74,10 @@ def test_a_run_says_so_before_anything_is_written(known, here, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_reproduce_leaves_it_out_and_goes_on(known, here, tmp_path):
+def test_reproduce_skips_studies_without_data(known, here, tmp_path):
     code, out, err = here("reproduce", "--preset", "smoke", "--workers", "1", "--json")
     document = json.loads(out)
-    assert code == 0 and err == "wanting is left out: the data set is missing: get it [somewhere]\n"
+    assert code == 0 and err == "skipping wanting: the data set is missing: get it [somewhere]\n"
     assert document["left_out"] == [
         {"study": "wanting", "ids": ["XX.F1"], "why": "the data set is missing: get it [somewhere]"}
     ]
@@ -86,7 +86,7 @@ def test_reproduce_leaves_it_out_and_goes_on(known, here, tmp_path):
     assert "Content" in page and "Wanting" not in page
 
 
-def test_what_is_measured_needs_no_data_any_more(known, here, monkeypatch, tmp_path):
+def test_finished_units_need_no_data(known, here, monkeypatch, tmp_path):
     monkeypatch.setattr(Wanting, "there", True)
     assert here("run", "wanting", "--workers", "1")[0] == 0
     monkeypatch.setattr(Wanting, "there", False)
@@ -96,7 +96,7 @@ def test_what_is_measured_needs_no_data_any_more(known, here, monkeypatch, tmp_p
     assert here("run", "wanting", "--workers", "1", "--redraw")[0] == 2
 
 
-def test_show_tells_what_is_needed(here):
+def test_show_prints_the_needed_data(here):
     assert "MNIST" in json.loads(here("show", "IB.F3", "--json")[1])["needs"]
     assert "RELULAB_DATA=DIR" in " ".join(here("show", "IB.F3")[1].split())
     assert "needs" not in json.loads(here("show", "SS.F7", "--json")[1])

@@ -68,7 +68,7 @@ def test_one_process_pool_and_resumed_give_the_same_bits(study, finished, tmp_pa
     assert alone["claims"] == pool["claims"] == resumed["claims"]
 
 
-def test_a_finished_run_answers_without_working(study, finished, tmp_path, monkeypatch):
+def test_a_finished_run_is_read_without_measuring(study, finished, tmp_path, monkeypatch):
     monkeypatch.setattr(Local, "run", lambda *_: pytest.fail("it ran again"))
     assert run_study(study, preset="smoke", runs=tmp_path, engine=Local(1)) == finished
 
@@ -93,7 +93,7 @@ def one_bit_off(text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [cut, one_bit_off, lambda text: b"no netCDF"], ids=["cut", "bit", "other"])
-def test_a_damaged_unit_is_noticed_and_it_alone_is_made_again(study, finished, tmp_path, damage):
+def test_only_a_damaged_unit_is_measured_again(study, finished, tmp_path, damage):
     run = Run.of(study, "smoke", tmp_path)
     hurt, *whole = study.units()
     run.unit(hurt).write_bytes(damage(run.unit(hurt).read_bytes()))
@@ -105,7 +105,7 @@ def test_a_damaged_unit_is_noticed_and_it_alone_is_made_again(study, finished, t
     assert [run.unit(unit).stat().st_mtime_ns for unit in whole] == when
 
 
-def test_the_folder_tells_the_whole_story(study, finished):
+def test_the_folder_documents_the_run(study, finished):
     summary = finished
     path = Path(summary["run"])
     assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims"}
@@ -119,20 +119,20 @@ def test_the_folder_tells_the_whole_story(study, finished):
     assert not list(path.rglob("*.part*"))
 
 
-def test_a_second_process_says_who_holds_the_run_and_waits(study, tmp_path):
+def test_a_second_process_reports_the_first_one_and_waits(study, tmp_path):
     run = Run.of(study, "smoke", tmp_path)
-    told: list[str] = []
+    messages: list[str] = []
 
-    class Told(Silent):
-        def say(self, sentence):
-            told.append(sentence)
+    class Recorder(Silent):
+        def say(self, message):
+            messages.append(message)
 
-    second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, engine=Local(1), watcher=Told()))
+    second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, engine=Local(1), watcher=Recorder()))
     with run.held(pytest.fail):
         second.start()
-        while not told:
+        while not messages:
             time.sleep(0.01)
-        assert f"process {os.getpid()} on" in told[0] and not (run.path / "status.json").exists()
+        assert f"process {os.getpid()} on" in messages[0] and not (run.path / "status.json").exists()
     second.join()
     assert run.finished
 
@@ -157,12 +157,12 @@ def test_a_plain_script_needs_no_guard(tmp_path):
     assert done.stdout.split() == ["recovery", str(script)], done.stderr
 
 
-def test_a_name_stands_for_its_preset(tmp_path):
+def test_a_name_is_run_with_the_preset(tmp_path):
     summary = run_study("SS.F8", preset="smoke", runs=tmp_path, engine=Local(1))
     assert summary["study"] == "recovery-order" and summary["preset"] == "smoke"
 
 
-def test_a_failure_leaves_what_is_done_and_says_so(study, tmp_path, monkeypatch):
+def test_a_failure_keeps_finished_units_and_is_recorded(study, tmp_path, monkeypatch):
     def fails(self, unit, tick):
         raise RuntimeError("out of luck")
 

@@ -1,4 +1,4 @@
-"""What a machine does to a run: one clear sentence, the right exit code, nothing half-written, and it goes on after."""
+"""Full disks, removed folders and similar problems: one sentence, the right exit code, and the run can continue."""
 
 import shutil
 import subprocess
@@ -58,7 +58,7 @@ def test_a_full_disk(kilobytes, disk, here, whole, study):
     runs = disk(f"size={kilobytes}k")
     code, out, err = here(*RUN, "--runs", str(runs), "--workers", "1")
     assert code == 3 and not out, err
-    assert err.startswith("relulab: no space is left for ") and "make room" in err and err.count("\n") == 1
+    assert err.startswith("relulab: no space left for ") and "free some space" in err and err.count("\n") == 1
     assert not list(runs.rglob("*.part*"))
     disk("size=8m")
     code, out, err = here(*RUN, "--runs", str(runs), "--workers", "1")
@@ -69,7 +69,7 @@ def test_a_full_disk(kilobytes, disk, here, whole, study):
 
 
 def test_a_disk_that_is_full_for_the_workers(disk, study):
-    with pytest.raises(RunStopped, match="no space is left"):
+    with pytest.raises(RunStopped, match="no space left"):
         run_study(study, runs=disk("size=32k"), engine=Local(2))
 
 
@@ -90,14 +90,14 @@ def test_a_file_where_the_folder_should_be(here, tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_folder_removed_under_the_run(study, tmp_path, workers):
+def test_a_folder_removed_during_the_run(study, tmp_path, workers):
     run = Run.of(study, "smoke", tmp_path / "runs")
 
     class Remove(Silent):
         def moved(self, progress):
             shutil.rmtree(run.path.parent, ignore_errors=True)
 
-    with pytest.raises(RunStopped, match="was removed under the run"):
+    with pytest.raises(RunStopped, match="was removed during the run"):
         run_study(study, runs=tmp_path / "runs", engine=Local(workers), watcher=Remove())
     assert not run.path.exists()
 
@@ -121,7 +121,7 @@ def test_a_lock_of_a_dead_process_is_taken_over(study, tmp_path):
 
 
 @pytest.mark.parametrize("schema", [0, 2, "new", None])
-def test_a_run_of_another_schema_is_left_alone(study, whole, here, schema):
+def test_a_run_with_another_schema_is_not_changed(study, whole, here, schema):
     shutil.copytree(whole, "runs")
     path = Run.of(study, "smoke", Path("runs")).path
     write_json(path / "config.json", read_json(path / "config.json") | {"schema": schema})
@@ -144,14 +144,14 @@ def test_the_configuration_of_a_run_can_be_used_again(study, whole, here):
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "a\\b", "", ".", "..", "-x", "a\nb", "a\0b"])
-def test_names_that_are_no_file_names(study, tmp_path, here, name):
+def test_names_that_cannot_be_file_names(study, tmp_path, here, name):
     class Odd(type(study)):
         pass
 
     Odd.name = name
-    with pytest.raises(UserError, match="can also be a folder's"):
+    with pytest.raises(UserError, match="cannot be a file name"):
         run_study(Odd(**study.model_dump()), preset="smoke", runs=tmp_path / "runs")
-    with pytest.raises(UserError, match="can also be a folder's"):
+    with pytest.raises(UserError, match="cannot be a file name"):
         Run(tmp_path).unit(Unit(name, {}))
     assert not (tmp_path / "runs").exists()
     if "\0" not in name and name != "-x":  # which no command line can say, or takes for an option
@@ -159,7 +159,7 @@ def test_names_that_are_no_file_names(study, tmp_path, here, name):
         assert code == 2 and "no study" in err and not list(tmp_path.iterdir())
 
 
-def test_a_half_line_in_the_log_spoils_no_other(tmp_path):
+def test_an_incomplete_log_line_does_not_damage_the_next(tmp_path):
     run = Run(tmp_path)
     run.log(a=1)
     with (tmp_path / "log.jsonl").open("a") as file:
@@ -168,7 +168,7 @@ def test_a_half_line_in_the_log_spoils_no_other(tmp_path):
     assert (tmp_path / "log.jsonl").read_text() == '{"a": 1}\n{"half\n{"b": 2}\n'
 
 
-def test_a_unit_is_measured_on_one_thread_and_leaves_the_number_as_it_was(study):
+def test_a_unit_is_measured_on_one_thread_and_restores_the_number(study):
     import torch
 
     seen, before = [], torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""The command line. Everything heavy is imported by the verb that needs it, so that help answers at once."""
+"""The command line. Each command imports what it needs when it runs, so that --help is fast."""
 
 import os
 import sys
@@ -14,21 +14,31 @@ from relulab.lab.cli.generated import add_measurements
 from relulab.lab.cli.pipes import quiet_pipes
 
 HELP = (
-    "A laboratory for what ReLU networks learn: figures of the papers as studies, their theorems as checks. "
-    "Things go by name or by an id of the papers' items: SS.F7 is figure 7 of SS, S0.T6 theorem 6 of S0."
+    "A laboratory for what ReLU networks learn. Studies reproduce the figures of papers, and checks test their "
+    "theorems. Refer to an item by its name or by its id in the paper: SS.F7 is figure 7 of the paper SS, and S0.T6 is "
+    "theorem 6 of S0. `relulab list` shows all names and ids."
+)
+EXIT_CODES = (
+    "Exit codes: 0 = success, 1 = a claim was refuted or a check failed, 2 = wrong arguments or input files, 3 = the "
+    "work could not be finished, 130 = interrupted, 141 = output pipe closed."
 )
 
 
 def build(verb: str | None = None) -> typer.Typer:
-    """The command line, or as much of it as a call of one verb needs: options of checks are read from all theorems."""
+    """Build the command line.
+
+    Args:
+        verb: The command that will be called. The options of ``check`` are collected from all theorems, which takes
+            time, so they are left out for other commands. None builds everything.
+    """
     app = typer.Typer(
-        name="relulab", help=HELP, invoke_without_command=True, no_args_is_help=True, pretty_exceptions_enable=False,
-        add_completion=True,
+        name="relulab", help=HELP, epilog=EXIT_CODES, invoke_without_command=True, no_args_is_help=True,
+        pretty_exceptions_enable=False, add_completion=True,
     )  # fmt: skip
     app.callback()(_options)
     for command in (look.list_, look.show, work.run, work.reproduce, work.report):
         app.command(command.__name__.rstrip("_"))(command)
-    add_check(app, whole=verb in (None, "check"))
+    add_check(app, with_options=verb in (None, "check"))
     add_measurements(app)
     for command in (stored_runs.runs_, stored_runs.watch, stored_runs.clean, look.cite, look.env):
         app.command(command.__name__.rstrip("_"))(command)
@@ -37,18 +47,17 @@ def build(verb: str | None = None) -> typer.Typer:
 
 def _options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
-        from importlib.metadata import version as of
+        from importlib.metadata import version as installed_version
 
-        print(of("relulab"))
+        print(installed_version("relulab"))
         raise typer.Exit
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 a claim or check failed, 2 usage, 3 it could not be finished, 130 interrupted, 141 nobody
-    reads on."""
+    """Run the command line and exit with one of ``EXIT_CODES``."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
+            stream.reconfigure(errors="replace")  # a terminal that cannot show Greek letters must not stop a command
     with quiet_pipes():
         _main()
 
@@ -59,7 +68,7 @@ def _main() -> None:
             completing = "_RELULAB_COMPLETE" in os.environ
             build(None if completing else sys.argv[1] if len(sys.argv) > 1 else "")()
         finally:
-            sys.stdout.flush()  # a short answer is written only here
+            sys.stdout.flush()  # so that a closed pipe is noticed inside quiet_pipes
     except UserError as error:
         print(f"relulab: {error}", file=sys.stderr)
         sys.exit(2)
@@ -73,8 +82,8 @@ def _main() -> None:
         if os.environ.get("RELULAB_DEBUG"):
             traceback.print_exc()
         print(
-            f"relulab: internal error, {type(error).__name__}: {error}. This is our fault: run it again with "
-            "RELULAB_DEBUG=1 for the traceback and report it; finished units are kept.",
+            f"relulab: internal error: {type(error).__name__}: {error}. This is a bug in relulab: set RELULAB_DEBUG=1, "
+            "run the command again, and report the traceback. Finished units are kept.",
             file=sys.stderr,
         )
         sys.exit(3)

@@ -1,12 +1,12 @@
-"""What a shell offers when a name is half typed, from the index alone."""
+"""Shell completion of names and ids, from the index alone."""
 
 from relulab.lab.index import entries
 
 
 def _names(incomplete: str, *kinds: str) -> list[str]:
-    """Ids and names that begin with what is typed, in any case."""
-    known = (name for entry in entries(*kinds) for name in (*entry.ids, entry.name))
-    return [name for name in dict.fromkeys(known) if name.lower().startswith(incomplete.lower())]
+    """Return the ids and names that begin with ``incomplete``, ignoring case."""
+    names = (name for entry in entries(*kinds) for name in (*entry.ids, entry.name))
+    return [name for name in dict.fromkeys(names) if name.lower().startswith(incomplete.lower())]
 
 
 def all_names(incomplete: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""Commands made from the index: one for every measurement, from its options as they are written in its file.
+"""Commands generated from the index: one for each measurement, with the options declared in its file.
 
-A measurement is imported when its command runs, so help and completion answer at once.
+A measurement is imported only when its command runs, so that help and completion are fast.
 """
 
 import inspect
@@ -14,16 +14,16 @@ from relulab.lab.index import Entry, entries
 from relulab.lab.index.entry import Option
 
 SHORT = {"data": "-d", "network": "-n", "out": "-o"}
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a single JSON document and nothing else.")]
 
 MEASURE = (
-    "Measure networks and data of your own, from files: safetensors, npz, PyTorch state dicts, exported programs "
-    "(.pt2), tables (.csv, .tsv, .parquet)."
+    "Measure your own networks and data. Networks: safetensors, npz, PyTorch state dicts or exported programs (.pt2). "
+    "Data: npy, npz, safetensors or tables (.csv, .tsv, .parquet)."
 )
 
 
 def add_measurements(app: typer.Typer) -> None:
-    """Adds a command for each measurement: below ``measure``, or beside it if it is a verb of its own."""
+    """Add a command for each measurement, under ``measure`` or at the top level if it is a ``verb``."""
     measure = typer.Typer(help=MEASURE, no_args_is_help=True)
     for entry in entries("measurement"):
         group = app if entry.details["verb"] else measure
@@ -32,7 +32,7 @@ def add_measurements(app: typer.Typer) -> None:
 
 
 def command(entry: Entry) -> Callable[..., None]:
-    """The function behind a measurement's command, with a parameter for each of its options."""
+    """Return the function behind the command of a measurement, with a parameter for each of its options."""
 
     def run(**given: Any) -> None:
         from relulab.lab.cli.measured import run_measurement
@@ -43,19 +43,20 @@ def command(entry: Entry) -> Callable[..., None]:
     parameters = [parameter(option, option.name in entry.details["arguments"]) for option in entry.details["options"]]
     endings, drawn = entry.details["endings"], entry.details["drawn"]
     if endings:
-        words = f"Write {entry.details['kept']}: {', '.join(endings)}."
-        parameters.append(_parameter("out", Path | None, _option("out", words)))
+        text = f"Write {entry.details['kept']} to a file: {', '.join(endings)}."
+        parameters.append(_parameter("out", Path | None, _option("out", text, metavar="FILE")))
     if drawn:
-        parameters.append(_parameter("figure", Path | None, _option("figure", f"Draw {drawn}: .png, .svg or .pdf.")))
+        text = f"Draw {drawn}: .png, .svg or .pdf."
+        parameters.append(_parameter("figure", Path | None, _option("figure", text, metavar="FILE")))
     parameters.append(inspect.Parameter("json_", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
     set_signature(run, parameters)
     return run
 
 
 def parameter(option: Option, positional: bool = False) -> inspect.Parameter:
-    """The parameter of an option: text that the measurement itself checks, or a flag."""
+    """Return the parameter for an option: text, which the measurement validates itself, or a flag."""
     if positional:
-        info: Any = typer.Argument(help=option.meaning, metavar=option.name.upper() + "..." * option.several)
+        info: Any = typer.Argument(help=option.meaning, metavar=option.name.upper())
     else:
         default = option.default if not option.flag else {True: "yes", False: "no"}[bool(option.default)]
         info = _option(option.name, option.meaning, metavar=_metavar(option), flag=option.flag, default=default)
@@ -63,17 +64,18 @@ def parameter(option: Option, positional: bool = False) -> inspect.Parameter:
     return _parameter(option.name, kind if option.required else kind | None, info, option.required)
 
 
-def _option(name: str, words: str, *, metavar: str | None = None, flag: bool = False, default: Any = None) -> Any:
+def _option(name: str, text: str, *, metavar: str | None = None, flag: bool = False, default: Any = None) -> Any:
     long = f"--{name.replace('_', '-')}"
     declarations = [f"{long}/--no-{long[2:]}"] if flag else [long, *([SHORT[name]] if name in SHORT else [])]
-    shown = str(default) if default is not None else False
-    return typer.Option(*declarations, help=words, metavar=metavar, show_default=shown)
+    # Typer prints a default that is given as text in extra parentheses, so it goes into the help text.
+    text = text if default is None else f"{text} Default: {default}."
+    return typer.Option(*declarations, help=text, metavar=metavar, show_default=False)
 
 
 def _metavar(option: Option) -> str | None:
-    """What stands for the value in the help."""
-    words = {"Path": "FILE", "int": "INTEGER", "float": "NUMBER"}
-    return None if option.flag else next((shown for kind, shown in words.items() if kind in option.annotation), "TEXT")
+    """Return the placeholder for the value in the help."""
+    names = {"Path": "FILE", "int": "INTEGER", "float": "NUMBER"}
+    return None if option.flag else next((shown for kind, shown in names.items() if kind in option.annotation), "TEXT")
 
 
 def _parameter(name: str, kind: Any, info: Any, required: bool = False) -> inspect.Parameter:
@@ -82,6 +84,6 @@ def _parameter(name: str, kind: Any, info: Any, required: bool = False) -> inspe
 
 
 def set_signature(function: Any, parameters: list[inspect.Parameter]) -> None:
-    """Gives a function that takes any keywords the parameters that Typer is to see."""
+    """Set the parameters that Typer sees on a function that takes any keywords."""
     function.__signature__ = inspect.Signature(parameters)
-    function.__annotations__ = {one.name: one.annotation for one in parameters}
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -1,4 +1,4 @@
-"""A measurement from the command line to its answer: files are checked first and written last."""
+"""Run a measurement from the command line. Output paths are checked first and written last."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,14 +17,14 @@ from relulab.lab.theorem import Verdict
 def run_measurement(
     name: str, options: Mapping[str, Any], out: Path | None, figure: Path | None, as_json: bool
 ) -> None:
-    """Measures, writes what was asked for, and prints the answer.
+    """Measure, write the requested files, and print the answer.
 
     Args:
         name: The name of the measurement.
-        options: Its options that were given, as text.
-        out: Where the numbers go, if anywhere.
-        figure: Where the picture goes, if anywhere.
-        as_json: Whether to print the document instead of sentences and tables.
+        options: The options that were given, as text.
+        out: The file for the numbers, or None.
+        figure: The file for the figure, or None.
+        as_json: Whether to print a JSON document instead of text and tables.
     """
     kind = find_measurement(name)
     for path, endings in ((out, kind.endings), (figure, PICTURES)):
@@ -42,13 +42,13 @@ def run_measurement(
         print_json(document)
     else:
         print_parts(outcome.parts)
-        _say_files(kind, out, figure)
+        _print_files(kind, out, figure)
     if outcome.verdict not in (None, Verdict.HOLDS):
         raise typer.Exit(1)
 
 
 def write(outcome: Outcome, path: Path) -> None:
-    """Writes what an outcome has for the ending of a path."""
+    """Write the part of an outcome that belongs to the ending of a path."""
     if path.suffix in outcome.files:
         write_bytes(path, outcome.files[path.suffix]())
     elif path.suffix in PICTURES and outcome.picture:
@@ -58,12 +58,12 @@ def write(outcome: Outcome, path: Path) -> None:
     elif outcome.arrays:
         write_arrays(path, **outcome.arrays())
     else:
-        raise UserError(f"{path}: there is nothing to write in this format")
+        raise UserError(f"cannot write {path}: this measurement has no {path.suffix} output")
 
 
-def _say_files(kind: type[Measurement], out: Path | None, figure: Path | None) -> None:
+def _print_files(kind: type[Measurement], out: Path | None, figure: Path | None) -> None:
     if kind.endings:
-        hint = f"--out FILE{kind.endings[0]} keeps {kind.kept}"
-        print_parts([f"{kind.kept}: {out}" if out else hint])
+        hint = f"Add --out FILE{kind.endings[0]} to save {kind.kept}"
+        print_parts([f"Wrote {out}: {kind.kept}" if out else hint])
     if figure:
-        print_parts([f"figure: {figure}"])
+        print_parts([f"Wrote {figure}: {kind.drawn}"])

@@ -1,21 +1,22 @@
-"""What a Unix tool does when the reader of its output goes away, as in ``relulab list | head -1``: it stops quietly."""
+"""Stop quietly when the output pipe is closed, as in ``relulab list | head -1``."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-CODE = 128 + 13  # what a shell says of a process that SIGPIPE ended
+CODE = 128 + 13  # exit code that a shell reports for a process ended by SIGPIPE
 
 
-class _ReaderGone(BaseException):
-    """No OSError, of which Click and Rich would make exit code 1, which here means a refuted claim."""
+class _PipeClosed(BaseException):
+    """Not an OSError: Click and Rich would turn that into exit code 1, which means a refuted claim here."""
 
 
 class _Stream:
-    """stdout or stderr, but for what a closed pipe raises.
+    """stdout or stderr that raises ``_PipeClosed`` when its pipe is closed.
 
-    SIGPIPE itself stays ignored: it would also end the process when a worker's pipe breaks, which is for the engine.
+    SIGPIPE itself stays ignored: it would also end the process when the pipe to a worker breaks, which the engine
+    handles.
     """
 
     def __init__(self, stream):
@@ -25,31 +26,31 @@ class _Stream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with self._told():
+        with self._pipe_errors():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with self._told():
+        with self._pipe_errors():
             self._stream.flush()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _pipe_errors(self) -> Iterator[None]:
         try:
             yield
         except BrokenPipeError:
-            with suppress(OSError):  # the rest goes nowhere, or Python's own last flush would complain
+            with suppress(OSError):  # discard the rest, or Python's last flush would complain
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-            raise _ReaderGone from None
+            raise _PipeClosed from None
 
 
 @contextmanager
 def quiet_pipes() -> Iterator[None]:
-    """Around all that prints: when the reader of stdout or stderr has gone, the process ends with 141 and no word."""
-    kept = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(_Stream, kept)
+    """End the process with code 141 and without a message when the pipe of stdout or stderr is closed."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(_Stream, streams)
     try:
         yield
-    except _ReaderGone:
+    except _PipeClosed:
         sys.exit(CODE)
     finally:
-        sys.stdout, sys.stderr = kept
+        sys.stdout, sys.stderr = streams

@@ -1,4 +1,4 @@
-"""Verbs that keep house: runs, watch, clean."""
+"""The commands that manage stored runs: runs, watch, clean."""
 
 import sys
 from pathlib import Path
@@ -7,96 +7,104 @@ from typing import Annotated
 import typer
 
 from relulab.lab.cli.generated import Json
-from relulab.lab.cli.work import Runs
+from relulab.lab.cli.options import Runs
 
 
 def runs_(runs: Runs = Path("runs"), json_: Json = False) -> None:
-    """What runs there are: state, units, size and age."""
+    """List the stored runs with their state, finished units, size and age."""
     from relulab.lab.cli.terminal import console, print_json, print_runs
     from relulab.lab.run.store import runs_in
 
     rows = [_row(run) for run in runs_in(runs)]
     if json_:
         return print_json(rows)
-    print_runs(rows) if rows else console.print(f"no runs in {runs}: relulab run SS.F7 makes one")
+    print_runs(rows) if rows else console.print(
+        f"no runs in the folder {runs}: start one, for example with relulab run SS.F7"
+    )
 
 
 def watch(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run's folder, or a study; the run under way unless told.")
+        str | None,
+        typer.Argument(metavar="RUN", help="Folder of a run, or name or id of a study. Default: the run in progress."),
     ] = None,
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
-    """Follow a run from another terminal until it ends; with --json, say once how far it is."""
+    """Follow the progress of a run until it ends. With --json, print its current progress and exit."""
     import time
 
     from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.terminal import console, errors, print_json
     from relulab.lab.run.meter import Progress
 
-    found = _run_to_watch(run, runs)
+    watched = _run_to_watch(run, runs)
     if json_:
-        return print_json(_row(found) | {"progress": found.progress})
-    errors.print(f"{found.path}: {found.holder or found.state}", highlight=False, markup=False, soft_wrap=True)
+        return print_json(_row(watched) | {"progress": watched.progress})
+    state = f"running by {watched.holder}" if watched.holder else watched.state
+    errors.print(f"{watched.path}: {state}", highlight=False, markup=False, soft_wrap=True)
     bar = Bar()
     bar.bar.start()
     try:
-        while found.holder:
-            if found.progress:
-                bar.moved(Progress(**found.progress))
+        while watched.holder:
+            if watched.progress:
+                bar.moved(Progress(**watched.progress))
             time.sleep(0.5)
     finally:
         bar.stop()
-    row = _row(found)
+    row = _row(watched)
     console.print(f"{row['run']}: {row['state']}, {row['done']} of {row['units']} units", markup=False)
-    raise typer.Exit(0 if found.finished else 3)
+    raise typer.Exit(0 if watched.finished else 3)
 
 
 def _run_to_watch(wanted: str | None, runs: Path):
-    """A folder, the newest run of a study, or the newest that a process works on."""
+    """Return the run in a folder, the newest run of a study, or the newest run in progress."""
     from relulab.core.errors import UserError
     from relulab.lab.run.store import Run, runs_in
 
     if wanted and (Path(wanted) / "config.json").is_file():
         return Run(Path(wanted))
     if wanted and (Path(wanted).is_dir() or "/" in wanted):
-        raise UserError(f"{wanted} is no run's folder: relulab runs shows what there is")
-    there = runs_in(runs)
-    there = [run for run in there if run.path.parent.name in _names([wanted])] if wanted else there
-    if not there:
-        raise UserError(f"no run{f' of {wanted}' if wanted else ''} in {runs}: relulab run makes one")
-    return max(there, key=lambda run: (run.holder is not None, run.status.get("updated", "")))
+        raise UserError(f"expected the folder of a run, got {wanted}: relulab runs lists all runs")
+    candidates = runs_in(runs)
+    if wanted:
+        names = _names([wanted])
+        candidates = [run for run in candidates if run.path.parent.name in names]
+    if not candidates:
+        what = f"run of {wanted}" if wanted else "run"
+        raise UserError(f"no {what} in the folder {runs}: start one with relulab run {wanted or 'ID'}")
+    return max(candidates, key=lambda run: (run.holder is not None, run.status.get("updated", "")))
 
 
 def clean(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Studies or runs' folders; all of them unless told.")
+        list[str] | None,
+        typer.Argument(metavar="ID", help="Names or ids of studies, or folders of runs. Default: all runs."),
     ] = None,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that did not finish.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Remove only runs that did not finish.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")] = False,
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
-    """Remove runs, after asking. Runs that a process is working on stay."""
+    """Remove runs, after confirmation. Runs in progress are kept."""
     from relulab.core.errors import UserError
     from relulab.lab.cli.terminal import console, print_json, print_runs
     from relulab.lab.show.words import size
 
+    kept_states = {"running", "finished"} if unfinished else {"running"}
     rows = [(run, _row(run)) for run in _chosen(ids or [], runs)]
-    wanted = [(run, row) for run, row in rows if row["state"] != "running"]
-    wanted = [(run, row) for run, row in wanted if not (unfinished and row["state"] == "finished")]
-    if wanted and not yes:
+    chosen = [(run, row) for run, row in rows if row["state"] not in kept_states]
+    if chosen and not yes:
         if json_ or not sys.stdin.isatty():
-            raise UserError(f"clean would remove {len(wanted)} runs: say --yes where nobody can be asked")
-        print_runs([row for _, row in wanted])
-        typer.confirm(f"Remove these {len(wanted)} runs ({size(sum(r['bytes'] for _, r in wanted))})?", abort=True)
-    removed = [row["run"] for run, row in wanted if run.remove()]
-    print_json({"removed": removed}) if json_ else console.print(f"removed {len(removed)} runs")
+            raise UserError(f"cannot ask for confirmation to remove {_count(chosen)} without a terminal: add --yes")
+        print_runs([row for _, row in chosen])
+        typer.confirm(f"Remove {_count(chosen)} ({size(sum(row['bytes'] for _, row in chosen))})?", abort=True)
+    removed = [row["run"] for run, row in chosen if run.remove()]
+    print_json({"removed": removed}) if json_ else console.print(f"removed {_count(removed)}")
 
 
 def _chosen(ids: list[str], runs: Path) -> list:
-    """The runs of some studies and those in some folders; all of them when none is named."""
+    """Return the runs of some studies and those in some folders; all runs when ``ids`` is empty."""
     from relulab.lab.run.store import Run, runs_in
 
     if not ids:
@@ -106,7 +114,12 @@ def _chosen(ids: list[str], runs: Path) -> list:
     return [*(Run(Path(id)) for id in folders), *(run for run in runs_in(runs) if run.path.parent.name in names)]
 
 
+def _count(runs: list) -> str:
+    return f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
+
+
 def _names(ids: list[str]) -> set[str]:
+    """Return the names of studies that are given by name, id or file."""
     if not ids:
         return set()
     from relulab.lab.catalog import find_study
@@ -115,6 +128,7 @@ def _names(ids: list[str]) -> set[str]:
 
 
 def _row(run) -> dict:
+    """Return the row of a run in ``relulab runs --json``."""
     status = run.status
     return {
         "run": str(run.path), "study": run.path.parent.name, "state": run.state, "holder": run.holder,

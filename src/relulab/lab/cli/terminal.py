@@ -15,13 +15,13 @@ from rich.text import Text
 from relulab.lab.index import Entry, Subject, papers
 from relulab.lab.paper import paper_of
 from relulab.lab.show.finding_parts import checks
-from relulab.lab.show.parts import Grid, Line, Marked, Part
-from relulab.lab.show.words import ago, number, size, span
+from relulab.lab.show.parts import Fact, Grid, Line, Marked, Part
+from relulab.lab.show.words import ago, claim_detail, size, span
 
 console = Console()
 errors = Console(stderr=True)
 LOOKS = {"plain": "", "strong": "bold", "quiet": "dim"}
-COLorS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
+COLORS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
 
 
 def working(words: str) -> AbstractContextManager:
@@ -30,42 +30,48 @@ def working(words: str) -> AbstractContextManager:
 
 
 def verdict(name: str) -> str:
-    return f"[{COLorS[name]}]{name}[/]"
+    return f"[{COLORS[name]}]{name}[/]"
 
 
 def print_run(summary: dict) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("verdict", "claim", "measured [95 %]", "criterion"):
-        table.add_column(escape(column), no_wrap=column.startswith("measured"))
+    """Each claim with its verdict, then what was measured for it, then what the run cost and where it is stored."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
     for c in summary["claims"]:
-        interval = f"{number(c['measured'])} [{number(c['low'])}, {number(c['high'])}]"
-        note = f"\n[dim]{escape(c['note'])}[/]" if c["note"] else ""
-        criterion = c["criterion"].partition(",")[0]
-        table.add_row(verdict(c["verdict"]), escape(c["says"]) + note, escape(interval), escape(criterion))
-    console.print(table)
+        numbers = (c[name] for name in ("measured", "low", "high", "criterion"))
+        details = "\n".join(filter(None, (claim_detail(c.get("statistic", ""), *numbers), c["note"])))
+        table.add_row(verdict(c["verdict"]), f"{escape(c['says'])}\n[dim]{escape(details)}[/]")
+    console.print(table, highlight=False)
     rate = summary["seed_steps"] / max(summary["seconds"], 1e-9)
     console.print(
-        f"{summary['seed_steps']:,} seed-steps, {span(summary['seconds'])} ({rate:,.0f} a second); results in "
+        f"{summary['seed_steps']:,} seed-steps in {span(summary['seconds'])} ({rate:,.0f} per second). Results are in "
         f"{summary['run']}",
         style="dim",
+        highlight=False,
     )
 
 
 def print_check(document: dict[str, Any]) -> None:
-    """Each demonstration: its verdict, then what was checked, over the whole width of the terminal."""
-    console.print(document["theorem"], style="italic", highlight=False)
-    for d in document["demonstrations"]:
-        as_it_should = d["verdict"] == d["expected"]
-        outcome = "as expected" if as_it_should else f"[bold red]but {d['expected']} was expected[/]"
-        console.print(f"{verdict(d['verdict'])}, {outcome}: [bold]{escape(d['name'])}[/]", highlight=False)
+    """How many demonstrations came out as expected, then each of them with what was checked."""
+    demonstrations = document["demonstrations"]
+    right = sum(d["verdict"] == d["expected"] for d in demonstrations)
+    title = " ".join(filter(None, (document["theorem"], document.get("title"))))
+    console.print(f"[bold]{escape(title)}[/]", highlight=False)
+    color = "green" if right == len(demonstrations) else "bold red"
+    console.print(f"[{color}]{right} of {len(demonstrations)} demonstrations came out as expected[/]", highlight=False)
+    for d in demonstrations:
+        expected = "as expected" if d["verdict"] == d["expected"] else f"[bold red]but expected: {d['expected']}[/]"
+        console.print(f"\n{verdict(d['verdict'])} ({expected}): [bold]{escape(d['name'])}[/]", highlight=False)
         print_parts(checks(d))
 
 
 def print_parts(parts: Iterable[Part]) -> None:
     """The sentences and tables of an answer."""
     for kind, group in groupby(parts, key=type):
-        if kind is Marked:
-            console.print(_marked(list(group)))  # type: ignore[arg-type]
+        if kind in (Marked, Fact):
+            rows = list(group)
+            console.print(_marked(rows) if kind is Marked else _facts(rows), highlight=False)  # type: ignore[arg-type]
             continue
         for part in group:
             if isinstance(part, Grid):
@@ -78,7 +84,7 @@ def print_parts(parts: Iterable[Part]) -> None:
 def _colored(text: str) -> Text:
     """The text, a verdict at its beginning in that verdict's color."""
     word = text.partition(" ")[0]
-    return Text.assemble((word, COLorS[word]), text[len(word) :]) if word in COLorS else Text(text)
+    return Text.assemble((word, COLORS[word]), text[len(word) :]) if word in COLORS else Text(text)
 
 
 def _marked(rows: Sequence[Marked]) -> Table:
@@ -88,6 +94,16 @@ def _marked(rows: Sequence[Marked]) -> Table:
     table.add_column(style="dim")
     for row in rows:
         table.add_row(row.mark, escape(row.text))
+    return table
+
+
+def _facts(rows: Sequence[Fact]) -> Table:
+    """Labels in one column, answers in another."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", max_width=34)
+    table.add_column()
+    for row in rows:
+        table.add_row(escape(row.label), escape(row.text))
     return table
 
 

@@ -1,4 +1,4 @@
-"""Verbs that work: run, reproduce, report."""
+"""The commands that compute: run, reproduce, report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,65 +7,62 @@ import typer
 
 from relulab.lab.cli.complete import study_names
 from relulab.lab.cli.generated import Json
+from relulab.lab.cli.options import Device, EngineName, Out, Patience, Preset, Runs, Scheduler, Workers
 
 if TYPE_CHECKING:
     from relulab.lab.run.engines import Engine
     from relulab.lab.study import Study
-
-Preset = Annotated[str, typer.Option("--preset", "-p", help="smoke (seconds), quick (a minute or two) or paper.")]
-Runs = Annotated[Path, typer.Option("--runs", help="Where runs are kept.")]
-Workers = Annotated[int | None, typer.Option("--workers", "-j", min=1, help="Processes; one a core unless told.")]
-EngineName = Annotated[str | None, typer.Option("--engine", "-e", help="local (processes of this machine) or dask.")]
-Scheduler = Annotated[
-    str | None, typer.Option("--scheduler", help="Address of a dask scheduler; a local cluster unless told.")
-]
-Device = Annotated[str, typer.Option("--device", help="Where networks are trained, as cuda or cuda:1.")]
-Patience = Annotated[
-    float, typer.Option("--patience", min=1, help="Seconds without a step after which a worker counts as hung.")
-]
 
 
 def run(
     ids: Annotated[
         list[str],
         typer.Argument(
-            metavar="ID...",
-            help="Names or ids of studies, for instance SS.F7, or files with studies of your own, as my_study.py.",
+            metavar="ID",
+            help="Names or ids of studies, for example SS.F7, or Python files with your own studies.",
             autocompletion=study_names,
         ),
     ],
     preset: Preset = "quick",
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="JSON or TOML file with fields to change.")
+        Path | None,
+        typer.Option("--config", "-c", metavar="FILE", help="JSON or TOML file with the fields to change."),
     ] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", "-s", help="field=value, any number of times.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", "-s", metavar="FIELD=VALUE", help="Change a field, for example seeds=4. Can be repeated."
+        ),
+    ] = None,
     runs: Runs = Path("runs"),
     workers: Workers = None,
     engine: EngineName = None,
     scheduler: Scheduler = None,
     patience: Patience = 900,
     device: Device = "cpu",
-    redraw: Annotated[bool, typer.Option(help="Make figures and claims again from the stored units.")] = False,
+    redraw: Annotated[
+        bool, typer.Option(help="Make the figures and claims of a finished run again from its stored units.")
+    ] = False,
     json_: Json = False,
 ) -> None:
-    """Run studies, or continue them where they stopped; a finished one answers at once."""
+    """Run studies, or continue them where they stopped. The result of a finished run is read from its folder."""
     from relulab.lab.index import entry
 
     for id in ids:
         if not id.endswith(".py"):
-            entry(id, "study")  # a mistyped id is found before anything heavy is loaded
+            entry(id, "study")  # reports a mistyped id before anything slow is imported
     from relulab.lab.catalog import find_study
     from relulab.lab.cli.terminal import print_json
     from relulab.lab.run.runner import check_ready
     from relulab.lab.run.settings import changes
 
-    found = dict.fromkeys(find_study(id) for id in ids)
+    kinds = dict.fromkeys(find_study(id) for id in ids)
     # Everything is checked before anything runs.
-    wanted = [study.configured(preset, changes(study, config, set_ or [])) for study in found]
-    for study in wanted:
+    studies = [kind.configured(preset, changes(kind, config, set_ or [])) for kind in kinds]
+    for study in studies:
         check_ready(study, preset, runs, redraw)
-    on = _engine(engine, scheduler, workers, patience, device)
-    summaries = [_run(study, preset, runs, on, json_, redraw) for study in wanted]
+    chosen_engine = _engine(engine, scheduler, workers, patience, device)
+    summaries = [_run(study, preset, runs, chosen_engine, json_, redraw) for study in studies]
     if json_:
         print_json(summaries[0] if len(summaries) == 1 else summaries)
     _exit(summaries, [])
@@ -74,7 +71,7 @@ def run(
 def reproduce(
     preset: Preset = "quick",
     runs: Runs = Path("runs"),
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("report"),
+    out: Out = Path("report"),
     workers: Workers = None,
     engine: EngineName = None,
     scheduler: Scheduler = None,
@@ -82,14 +79,19 @@ def reproduce(
     device: Device = "cpu",
     json_: Json = False,
 ) -> None:
-    """The main job: every study whose data are there, every theorem, then the report."""
+    """Run every study whose data are available, check every theorem, and build the report."""
     from relulab.lab.catalog import studies, theorems
     from relulab.lab.cli.check import demonstrate
     from relulab.lab.cli.terminal import console, print_json, print_overview
 
-    wanted, left_out = _ready([study.configured(preset) for study in studies().values()], preset, runs)
-    on = _engine(engine, scheduler, workers, patience, device)
-    summaries = [_run(study, preset, runs, on, json_) for study in wanted]
+    ready, left_out = _ready([study.configured(preset) for study in studies().values()], preset, runs)
+    chosen_engine = _engine(engine, scheduler, workers, patience, device)
+    summaries = []
+    for study in sorted(ready, key=lambda study: sum(unit.flops for unit in study.units())):  # results appear early
+        summaries.append(_run(study, preset, runs, chosen_engine, json_))
+        index = _report(runs, out)
+        if len(summaries) == 1 and not json_:
+            console.print(f"The report so far is in {index}; it is updated after each study.\n", highlight=False)
     checks = [demonstrate(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
     if json_:
@@ -100,29 +102,29 @@ def reproduce(
     _exit(summaries, checks)
 
 
-def _ready(wanted: "list[Study]", preset: str, runs: Path) -> "tuple[list[Study], list[dict[str, Any]]]":
-    """The studies that can run, and those that lack data, each with the reason, which is also said."""
+def _ready(studies: "list[Study]", preset: str, runs: Path) -> "tuple[list[Study], list[dict[str, Any]]]":
+    """Return the studies that can run, and those without data with the reason, which is also printed."""
     from relulab.core.errors import UserError
     from relulab.lab.cli.terminal import errors
     from relulab.lab.run.runner import check_ready
 
-    able, left_out = [], []
-    for study in wanted:
+    ready, left_out = [], []
+    for study in studies:
         try:
             check_ready(study, preset, runs)
-            able.append(study)
+            ready.append(study)
         except UserError as error:
             left_out.append({"study": study.name, "ids": list(study.ids), "why": str(error)})
-            errors.print(f"{study.name} is left out: {error}", highlight=False, markup=False, soft_wrap=True)
-    return able, left_out
+            errors.print(f"skipping {study.name}: {error}", highlight=False, markup=False, soft_wrap=True)
+    return ready, left_out
 
 
 def report(
     runs: Runs = Path("runs"),
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("report"),
+    out: Out = Path("report"),
     json_: Json = False,
 ) -> None:
-    """Build the static report from the runs and checks that are there."""
+    """Build a static report from the stored runs and checks."""
     from relulab.lab.cli.terminal import print_json
 
     index = _report(runs, out)
@@ -136,11 +138,11 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
 
     name = name or ("dask" if scheduler else "local")
     if name not in ("local", "dask"):
-        raise UserError(f"no engine {name!r}: {nearest(name, ('local', 'dask'))}")
+        raise UserError(f"unknown engine {name!r}: {nearest(name, ('local', 'dask'))}")
     if scheduler and (name == "local" or workers):
-        other = "--engine local" if name == "local" else f"--workers {workers}"
-        raise UserError(f"leave out {other}: the workers are those of the dask cluster at {scheduler}")
-    if device != "cpu" and not scheduler:  # a cluster may have what this machine lacks
+        conflict = "--engine local" if name == "local" else f"--workers {workers}"
+        raise UserError(f"{conflict} cannot be combined with --scheduler {scheduler}: leave out one of them")
+    if device != "cpu" and not scheduler:  # a cluster may have devices that this machine lacks
         import torch
 
         from relulab.train.devices import found_device
@@ -159,16 +161,17 @@ def _run(
     from relulab.lab.run.runner import run_study
     from relulab.lab.run.store import Run
 
-    there = Run.of(study, preset, runs)
-    if there.finished and not (quiet or redraw):
+    stored = Run.of(study, preset, runs)
+    if stored.finished and not (quiet or redraw):
         errors.print(
-            f"{study.name}: finished earlier ({there.status['updated']}), read from {there.path}", soft_wrap=True
+            f"{study.name}: already finished ({stored.status['updated']}); reading the result from {stored.path}",
+            soft_wrap=True,
         )
     try:
         bar = None if quiet else Bar()
         summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=bar, redraw=redraw)
     except KeyboardInterrupt:
-        errors.print("interrupted: finished units are kept, the same command continues", highlight=False)
+        errors.print("interrupted: finished units are kept; run the same command again to continue", highlight=False)
         raise
     if not quiet:
         console.print(f"[bold]{study.title}[/] ({study.source}), {preset}")
@@ -184,6 +187,7 @@ def _report(runs: Path, out: Path) -> Path:
 
 
 def _exit(summaries: list[dict], checks: list[dict]) -> None:
+    """Exit with 1 if a claim was refuted or a demonstration gave an unexpected verdict, else with 0."""
     from relulab.lab.cli.check import as_expected
 
     refuted = any(c["verdict"] == "REFUTED" for s in summaries for c in s["claims"])

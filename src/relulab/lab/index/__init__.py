@@ -1,4 +1,4 @@
-"""The index: every study, theorem, instrument and measurement of every subject, known without importing any."""
+"""The index: all studies, theorems, instruments and measurements of all subjects, read without importing them."""
 
 from relulab.lab.index.contents import PROBLEMS, entries, entry, matching, papers, subjects
 from relulab.lab.index.entry import Entry, Subject

@@ -1,4 +1,4 @@
-"""What the index knows of a thing: enough to list it, to find it and to show it."""
+"""Entries of the index: what is needed to list, find and show an item."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ ROOMS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A package with some of the rooms ``studies``, ``theorems``, ``instruments`` and ``measurements``."""
+    """A package with some of the folders ``studies``, ``theorems``, ``instruments`` and ``measurements``."""
 
     name: str
     package: str
@@ -23,7 +23,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Option:
-    """A field of a study, an input or a measurement, as it is written in the source."""
+    """A field of a study, an input or a measurement, as written in the source."""
 
     name: str
     annotation: str
@@ -33,7 +33,7 @@ class Option:
 
     @property
     def flag(self) -> bool:
-        """Whether it is a yes or no."""
+        """Whether it is a yes/no option."""
         return self.annotation == "bool"
 
     @property
@@ -44,7 +44,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing of a subject. ``details`` are those of its kind, as ``relulab show`` prints them."""
+    """A study, theorem, instrument or measurement. ``details`` depend on its kind; ``relulab show`` prints them."""
 
     kind: Kind
     subject: str
@@ -58,12 +58,12 @@ class Entry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that it can be called on the command line."""
+        """All names and ids that the command line accepts for it."""
         return tuple(dict.fromkeys((*self.ids, self.name, self.name.replace("_", "-"))))
 
     @property
     def row(self) -> dict[str, Any]:
-        """Its row in ``relulab list --json``."""
+        """The row in ``relulab list --json``."""
         presets = [*self.details["presets"]] if self.kind == "study" else []
         return {
             "kind": self.kind, "name": self.name, "ids": list(self.ids), "title": self.title, "presets": presets,

@@ -1,4 +1,4 @@
-"""The same entries as ``declared`` reads, taken from the imported objects: for files that compute what they declare."""
+"""Index entries taken from imported objects, for files whose source alone does not determine them."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def imported(kind: str, subject: str, module: str) -> Iterator[Entry]:
-    """The entries of a module in the room of some kind."""
+    """Import a module and yield its entries."""
     read = {"study": _study, "theorem": _theorem, "instrument": _instruments, "measurement": _measurement}[kind]
-    for found in read(import_module(module)):
-        yield Entry(kind, subject, module, **found)  # type: ignore[arg-type]
+    for attributes in read(import_module(module)):
+        yield Entry(kind, subject, module, **attributes)  # type: ignore[arg-type]
 
 
 def _object(module: Any, name: str) -> Any:
     if not hasattr(module, name):
-        raise UserError(f"{module.__file__} lacks {name} = …, by which the index finds it")
+        raise UserError(f"{module.__file__} does not define {name}: add a line {name} = …")
     return getattr(module, name)
 
 
@@ -45,7 +45,8 @@ def _theorem(module: Any) -> Iterator[dict[str, Any]]:
         "name": theorem.name, "ids": (theorem.id, *theorem.ids), "title": theorem.title, "source": theorem.source,
         "about": theorem.statement,
         "details": {
-            "demonstrations": {one.name: one.expected.name for one in theorem.demonstrations},
+            "demonstrations": {each.name: each.expected.name for each in theorem.demonstrations},
+            "symbols": dict(theorem.symbols), "in_print": theorem.in_print,
             "on": [
                 {"title": kind.title, "options": options(kind), "settings": theorem.defaults(kind)}
                 for kind in theorem.on
@@ -57,23 +58,26 @@ def _theorem(module: Any) -> Iterator[dict[str, Any]]:
 def _instruments(module: Any) -> Iterator[dict[str, Any]]:
     from relulab.lab.instrument import REGISTRY
 
-    for one in REGISTRY.values():
-        if one.function.__module__ == module.__name__:
-            about = getdoc(one.function) or ""
-            yield {"name": one.name, "ids": one.ids, "title": one.title, "source": one.source, "about": about}
+    for registered in REGISTRY.values():
+        if registered.function.__module__ == module.__name__:
+            yield {
+                "name": registered.name, "ids": registered.ids, "title": registered.title,
+                "source": registered.source, "about": getdoc(registered.function) or "",
+            }  # fmt: skip
 
 
 def _measurement(module: Any) -> Iterator[dict[str, Any]]:
-    found = _object(module, "MEASUREMENT")
-    about, names = getdoc(found) or "", ("arguments", "endings", "kept", "drawn", "verb")
+    measurement = _object(module, "MEASUREMENT")
+    about, names = getdoc(measurement) or "", ("arguments", "endings", "kept", "drawn", "verb")
     yield {
-        "name": found.name, "ids": found.ids, "title": first_line(about), "source": found.source, "about": about,
-        "details": {"options": options(found), **{name: getattr(found, name) for name in names}},
+        "name": measurement.name, "ids": measurement.ids, "title": first_line(about), "source": measurement.source,
+        "about": about,
+        "details": {"options": options(measurement), **{name: getattr(measurement, name) for name in names}},
     }  # fmt: skip
 
 
 def options(model: "type[BaseModel]") -> list[Option]:
-    """The fields of a model."""
+    """Return the fields of a model as options."""
     return [
         Option(
             name, _text(field.annotation), None if field.is_required() else field.get_default(), field.is_required(),

@@ -1,7 +1,7 @@
-"""A module's source, read but not run: its assignments, classes and functions, and the values that are written out.
+"""Read assignments, classes, functions and constant values from the source of a module, without running it.
 
-Importing a study costs seconds, because PyTorch comes with it. What ``relulab list`` and ``relulab show`` need to know
-is written as plain constants, so it is read from the text.
+Importing a study takes seconds because it imports PyTorch. What ``relulab list`` and ``relulab show`` need is written
+as plain constants, so it can be read from the source.
 """
 
 import ast
@@ -23,8 +23,8 @@ OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
     ast.BitOr: operator.or_,
 }
-# The text of a file must not keep the reader busy:
-LARGEST, LONGEST = 1e9, 10_000  # base of a power, numbers of a range
+# Limits, so that no expression takes long to evaluate:
+LARGEST, LONGEST = 1e9, 10_000  # largest base of a power, largest length of a range
 
 
 DEF = re.compile(r" *(async )?def \w")
@@ -33,12 +33,12 @@ QUOTE = re.compile(r"\s*r?(?P<mark>\"\"\"|\"|')(?P<end>.+(?P=mark)\s*$)?")
 
 
 class NotWritten(Exception):
-    """A value that is computed, so that only an import can tell it."""
+    """A value that is computed, so that it can only be determined by an import."""
 
 
 @dataclass(frozen=True)
 class SourceCode:
-    """The text of a module, and the folders of the packages whose modules it may refer to."""
+    """The source of a module, and the folders of the packages that it may import from."""
 
     module: str
     roots: dict[str, Path] = field(hash=False)
@@ -47,7 +47,7 @@ class SourceCode:
     def path(self) -> Path:
         top, *parts = self.module.split(".")
         if top not in self.roots:
-            raise NotWritten(f"{self.module} belongs to another package")
+            raise NotWritten(f"{self.module} is in another package")
         path = self.roots[top].joinpath(*parts)
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
@@ -56,11 +56,11 @@ class SourceCode:
         return _parsed(self.path)
 
     def all(self, kind: type[Node]) -> Iterator[Node]:
-        """The statements of one kind at the top of the module."""
+        """Return the top-level statements of one kind."""
         return (node for node in self.tree.body if isinstance(node, kind))
 
     def assigned(self, name: str) -> ast.expr:
-        """The expression that a name is set to at the top of the module."""
+        """Return the expression that is assigned to a name at the top level."""
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [name]:
                 return node.value
@@ -69,7 +69,7 @@ class SourceCode:
         raise NotWritten(f"{self.module} does not set {name}")
 
     def origin(self, name: str) -> tuple["SourceCode", str]:
-        """The module that defines a name used here, and what it is called there."""
+        """Return the module that defines a name used here, and the name in that module."""
         for node in self.all(ast.ImportFrom):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -77,7 +77,7 @@ class SourceCode:
         return self, name
 
     def definition(self, name: str, kind: type[Node]) -> tuple["SourceCode", Node]:
-        """The class or function of a name used here, with the module that defines it."""
+        """Return the class or function of a name used here, with the module that defines it."""
         home, name = self.origin(name)
         for node in home.all(kind):
             if getattr(node, "name", None) == name:
@@ -85,7 +85,7 @@ class SourceCode:
         raise NotWritten(f"{home.module} does not define {name}")
 
     def value(self, node: ast.expr | None) -> Any:
-        """The value of an expression of constants."""
+        """Return the value of an expression of constants."""
         match node:
             case ast.Constant():
                 return node.value
@@ -121,21 +121,21 @@ class SourceCode:
         return self.value(node.value) if isinstance(node, ast.Starred) else [self.value(node)]
 
     def _range(self, ends: list[int]) -> range:
-        found = range(*ends)
-        if len(found) > LONGEST:
-            raise NotWritten(f"{self.module}: {found} is too long")
-        return found
+        numbers = range(*ends)
+        if len(numbers) > LONGEST:
+            raise NotWritten(f"{self.module}: {numbers} is too long")
+        return numbers
 
     def _dictionary(self, node: ast.Dict) -> dict:
-        found: dict = {}
+        items: dict = {}
         for key, item in zip(node.keys, node.values, strict=True):
-            found |= self.value(item) if key is None else {self.value(key): self.value(item)}
-        return found
+            items |= self.value(item) if key is None else {self.value(key): self.value(item)}
+        return items
 
     def _operation(self, node: ast.BinOp) -> Any:
         left, right = self.value(node.left), self.value(node.right)
         if isinstance(node.op, ast.Pow) and not (abs(left) < LARGEST and abs(right) < 100):
-            raise NotWritten(f"{self.module}: {ast.unparse(node)} is too large a power")
+            raise NotWritten(f"{self.module}: {ast.unparse(node)} is too large")
         try:
             return OPERATIONS[type(node.op)](left, right)
         except (KeyError, TypeError, ArithmeticError):
@@ -144,19 +144,19 @@ class SourceCode:
 
 @cache
 def _parsed(path: Path) -> ast.Module:
-    """The syntax tree of a file, without what its functions do: that is most of the text, and most of the time."""
+    """Return the syntax tree of a file without the bodies of its functions, which would take most of the time."""
     try:
         text = path.read_text(encoding="utf-8")
         try:
             return ast.parse(outline(text))
-        except SyntaxError:  # a function that is written in an unusual way
+        except SyntaxError:  # a function with unusual formatting
             return ast.parse(text)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NotWritten(f"{path}: {error}") from None
 
 
 def outline(text: str) -> str:
-    """The text with functions cut down to their first lines and docstrings.
+    """Return the text with the bodies of functions removed, except their docstrings.
 
     >>> print(outline("def f(x):\\n    'doc'\\n    return x\\nA = 1"))
     def f(x):
@@ -173,10 +173,10 @@ def outline(text: str) -> str:
             line = next(lines, None)
             continue
         depth = len(line) - len(line.lstrip())
-        if not HEAD.search(line) and line.count("(") == line.count(")"):  # all of it in one line
+        if not HEAD.search(line) and line.count("(") == line.count(")"):  # a function on one line
             line = next(lines, None)
             continue
-        while line is not None and not HEAD.search(line):  # the arguments may go over several lines
+        while line is not None and not HEAD.search(line):  # the signature may take several lines
             line = next(lines, None)
             kept += [line] if line is not None else []
         line = next(lines, None)
@@ -195,7 +195,7 @@ def outline(text: str) -> str:
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:
-    """The module that an import names; leading dots count from the module's own package."""
+    """Return the absolute name of the module in an import statement, which may be relative."""
     if not node.level:
         return node.module or ""
     return ".".join([*module.split(".")[: -node.level], *([node.module] if node.module else [])])

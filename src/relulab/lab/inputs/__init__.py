@@ -1,1 +1,1 @@
-"""The inputs that any subject may use, one file a kind."""
+"""Inputs that every subject can use, one file per kind."""

@@ -1,4 +1,4 @@
-"""Points of two classes in a table, alone or with a network that was trained on them."""
+"""The inputs with labeled points: a table alone, or with a network that was trained on it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,12 +19,12 @@ class LabeledTable(Input):
     title: ClassVar = "labeled points"
 
     data: Path
-    """Points with labels: .csv, .tsv, .parquet, .npz (X and y) or .npy."""
+    """Labeled points: .csv, .tsv, .parquet, .npz (arrays X and y) or .npy."""
     label: str | None = None
-    """Column or array of labels, by name or number; default: y, label, class or the last."""
+    """Column or array of labels, by name or number. Default: y, label, class or the last one."""
 
     def load(self) -> tuple[Any, ...]:
-        """The points and labels."""
+        """Return the points and labels."""
         return (self._table(),)
 
     def _table(self) -> "Labeled":
@@ -34,41 +34,43 @@ class LabeledTable(Input):
 
 
 class TableAndStart(LabeledTable):
-    """Points of two classes, and perhaps the network that training begins with."""
+    """Points of two classes, and optionally a network before training."""
 
-    title: ClassVar = "labeled points, and perhaps a network before training"
+    title: ClassVar = "labeled points, and optionally a network before training"
 
     start: Path | None = None
-    """A network before training: .safetensors, .npz, .pt or .pth."""
+    """Network before training: .safetensors, .npz, .pt or .pth."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple[Any, ...]:
-        """The points and labels, and the network or None."""
+        """Return the points and labels, and the network or None."""
         return self._table(), _network(self.start, self.slope)
 
 
 class TrainedOnTable(LabeledTable):
-    """Points of two classes, and perhaps a network that was trained on them and what it was before."""
+    """Points of two classes, and optionally a network that was trained on them and the network before training."""
 
-    title: ClassVar = "labeled points, and perhaps a network trained on them and its start"
+    title: ClassVar = "labeled points, and optionally a network trained on them and the network before training"
 
     network: Path | None = None
-    """A network trained on the points: .safetensors, .npz, .pt or .pth."""
+    """Network trained on the points: .safetensors, .npz, .pt or .pth."""
     start: Path | None = None
-    """A network before training: .safetensors, .npz, .pt or .pth."""
+    """Network before training: .safetensors, .npz, .pt or .pth."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple[Any, ...]:
-        """The points and labels, the trained network or None, and its start or None."""
+        """Return the points and labels, the trained network or None, and the network before training or None."""
         return self._table(), _network(self.network, self.slope), _network(self.start, self.slope)
 
     def allow(self, settings: Mapping[str, Any]) -> None:
-        """Settings belong to a network that the check trains itself."""
+        """Raise a UserError if settings are given with a trained network: they only apply when the check trains one."""
         if settings and self.network:
             first = f"{next(iter(settings))}={next(iter(settings.values()))}"
-            raise UserError(f"--set {first}: settings are those of a flow of our own, leave out --set or --network")
+            raise UserError(
+                f"--set {first} only applies when the check trains a network itself: leave out --set or --network"
+            )
 
 
 def _network(path: Path | None, slope: float | None) -> "nn.Module | None":

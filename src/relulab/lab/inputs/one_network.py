@@ -1,4 +1,4 @@
-"""One network and points."""
+"""The input of one network and points."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class OneNetwork(Input):
-    """A network and points that it takes."""
+    """A network and points in its input space."""
 
     title: ClassVar = "a network and points"
     arguments: ClassVar = ("network",)
 
     network: Path
-    """A network: .safetensors, .npz, .pt, .pth or .pt2."""
+    """Network: .safetensors, .npz, .pt, .pth or .pt2."""
     data: Path
-    """Points: .npy, .npz or .safetensors, one a row."""
+    """Points, one per row: .npy, .npz or .safetensors."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple["nn.Module", "Tensor"]:
-        """The network in the precision of its file, and the points."""
+        """Return the network, in the precision of its file, and the points."""
         from relulab.io.network import load
 
         net = load(self.network, slope=self.slope)

@@ -1,4 +1,4 @@
-"""A teacher, a student and points."""
+"""The input of a teacher, a student and points."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -16,16 +16,16 @@ class TeacherStudent(Input):
     title: ClassVar = "a teacher, a student and points"
 
     teacher: Path
-    """A network: .safetensors, .npz, .pt, .pth or .pt2."""
+    """Teacher network: .safetensors, .npz, .pt, .pth or .pt2."""
     student: Path
-    """The network that learned from it, in any of these formats."""
+    """Student network that was trained on the teacher, in the same formats."""
     data: Path
-    """Points: .npy, .npz or .safetensors, one a row."""
+    """Points, one per row: .npy, .npz or .safetensors."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple["nn.Module", "nn.Module", "Tensor"]:
-        """Both networks in the precision of their files, and the points."""
+        """Return both networks, in the precision of their files, and the points."""
         from relulab.io.network import load
 
         teacher, student = (load(path, slope=self.slope) for path in (self.teacher, self.student))

@@ -1,4 +1,4 @@
-"""Two networks and points."""
+"""The input of two networks and points."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 class TwoNetworks(Input):
-    """Two networks and points that both take."""
+    """Two networks and points in the input space of both."""
 
     title: ClassVar = "two networks and points"
     arguments: ClassVar = ("a", "b")
 
     a: Path
-    """A network: .safetensors, .npz, .pt, .pth or .pt2."""
+    """First network: .safetensors, .npz, .pt, .pth or .pt2."""
     b: Path
-    """Another network, in any of these formats."""
+    """Second network, in the same formats."""
     data: Path
-    """Points: .npy, .npz or .safetensors, one a row."""
+    """Points, one per row: .npy, .npz or .safetensors."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple["nn.Module", "nn.Module", "Tensor"]:
-        """Both networks in the precision of their files, and the points."""
+        """Return both networks, in the precision of their files, and the points."""
         from relulab.io.network import load
 
         a, b = (load(path, slope=self.slope) for path in (self.a, self.b))
@@ -34,13 +34,19 @@ class TwoNetworks(Input):
 
 
 def points_for(path: Path, *nets: "nn.Module") -> "Tensor":
-    """The points of a file, in rows where a fully connected network is to take them."""
+    """Read points from a file and check that they fit the networks.
+
+    Args:
+        path: A file of points.
+        nets: The networks. A fully connected one needs one row per point.
+    """
     from relulab.io.points import read_points
     from relulab.nets.mlp import MLP
 
     x = read_points(path)
     if x.dim() > 2 and any(isinstance(net, MLP) for net in nets):
         raise UserError(
-            f"{path}: pictures of shape {tuple(x.shape)} for a fully connected network; (points, inputs) do"
+            f"{path}: expected points of shape (points, inputs) for a fully connected network, got {tuple(x.shape)}: "
+            "reshape them first"
         )
     return x

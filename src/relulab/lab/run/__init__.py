@@ -1,1 +1,1 @@
-"""How a study is run: the runner, the store of runs and the engines."""
+"""Running studies: the runner, the store of runs, and the engines."""

@@ -1,4 +1,4 @@
-"""On what a result was made: versions, machine, commit."""
+"""The environment of a run: versions, machine, commit."""
 
 import os
 import platform
@@ -10,12 +10,16 @@ PACKAGES = ("relulab", "torch", "numpy", "scipy", "xarray", "h5netcdf", "pydanti
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def environment(device: str = "cpu") -> dict:
-    """Everything that the bits of a result may depend on; ``device`` is where its trainings compute."""
+    """Return everything that the bits of a result may depend on.
+
+    Args:
+        device: The device that networks are trained on.
+    """
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -45,14 +49,14 @@ def _processor() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of relulab's own checkout, with + where files differ from it; None when it is installed otherwise."""
+    """Return the commit of relulab's checkout, with + if files were changed; None if it is not a checkout."""
     here = Path(__file__).resolve().parent
     if not any((folder / ".git").exists() for folder in here.parents):
         return None
     try:
-        found = subprocess.run(
+        described = subprocess.run(
             ["git", "-C", str(here), "describe", "--always", "--dirty=+"], capture_output=True, text=True, timeout=10
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout.strip() or None
+    return described.stdout.strip() or None

@@ -1,4 +1,4 @@
-"""How far a run is: units, seed-steps a second, time left, memory. What a bar shows and ``relulab watch`` reads."""
+"""The progress of a run: units, seed-steps per second, time left, memory. ``relulab watch`` reads it."""
 
 import time
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from relulab.lab.study import Unit
 
 
 class Progress(TypedDict):
-    """A snapshot, as it stands in progress.json; ``share`` is of the work, ``left`` in seconds, None when unknown."""
+    """The contents of progress.json. ``share`` is the share of the work done, ``left`` the seconds left or None."""
 
     done: int
     units: int
@@ -22,25 +22,28 @@ class Progress(TypedDict):
 
 
 class Meter:
-    """Counts what an engine tells. Shares are of flops: a step of a wide network is more than one of a narrow."""
+    """Counts the progress that an engine reports. Shares are of flops: a step of a wide network costs more."""
 
     def __init__(self, todo: Sequence[Unit], kept: int):
         self.done, self.units, self.seed_steps = kept, kept + len(todo), 0
-        self.cost, self.whole = 0.0, sum(_cost(unit) for unit in todo)
+        self.cost, self.total_cost = 0.0, sum(_cost(unit) for unit in todo)
         self.begun: float | None = None
 
     def steps(self, unit: Unit, seed_steps: int) -> None:
-        # The clock starts with the first step: loading torch says nothing about the rest.
+        """Count seed-steps of a unit."""
+        # The clock starts at the first step: the time to load torch would distort the rate.
         self.begun = time.monotonic() if self.begun is None else self.begun
         self.seed_steps += seed_steps
         self.cost += _cost(unit) * seed_steps / unit.seed_steps if unit.seed_steps else 0.0
 
     def unit(self) -> None:
+        """Count a finished unit."""
         self.done += 1
 
     def progress(self) -> Progress:
+        """Return the current progress."""
         elapsed = time.monotonic() - self.begun if self.begun is not None else 0.0
-        share = min(1.0, max(0.0, self.cost / self.whole)) if self.whole else 1.0
+        share = min(1.0, max(0.0, self.cost / self.total_cost)) if self.total_cost else 1.0
         return Progress(
             done=self.done, units=self.units, seed_steps=self.seed_steps, share=share,
             rate=self.seed_steps / elapsed if elapsed else 0.0,
@@ -53,9 +56,9 @@ def _cost(unit: Unit) -> float:
 
 
 def memory() -> int:
-    """Bytes in use by this process and its workers."""
-    me, total = psutil.Process(), 0
-    for process in (me, *me.children(recursive=True)):
+    """Return the number of bytes in use by this process and its workers."""
+    this, total = psutil.Process(), 0
+    for process in (this, *this.children(recursive=True)):
         try:
             total += process.memory_info().rss
         except psutil.Error:  # it just ended

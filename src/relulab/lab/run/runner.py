@@ -1,4 +1,4 @@
-"""Runs a study from configuration to claims: what is missing is measured, the rest is read."""
+"""Run a study from its configuration to its claims. Units that are already stored are not measured again."""
 
 import time
 from collections.abc import Callable
@@ -19,13 +19,13 @@ from relulab.lab.show.animation import animated
 from relulab.lab.show.figure import FORMATS, drawn, house_style
 from relulab.lab.study import Study, Unit
 
-STARTING = 5.0  # seconds until the workers have loaded torch, and for drawing
-BEAT = 1.0  # seconds between words about progress
+STARTING = 5.0  # seconds for the workers to load torch, and for drawing
+BEAT = 1.0  # seconds between two progress reports
 
 
 @runtime_checkable
 class Watcher(Protocol):
-    """Whoever is told of a run under way."""
+    """Receives the progress of a run."""
 
     def say(self, sentence: str) -> None: ...
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None: ...
@@ -34,7 +34,7 @@ class Watcher(Protocol):
 
 
 class Silent:
-    """Tells nobody."""
+    """A watcher that ignores everything."""
 
     def say(self, sentence) -> None: ...
     def start(self, study, run, todo, kept, workers) -> None: ...
@@ -51,19 +51,22 @@ def run_study(
     watcher: Watcher | None = None,
     redraw: bool = False,
 ) -> dict:
-    """Runs or continues ``study`` and returns its summary, the document that ``relulab run --json`` prints.
+    """Run or continue a study.
 
-    What is stored of the run already is not measured again.
+    Units that are already stored are not measured again.
 
     Args:
-        study: A configured study, or a name, an id or a Python file as ``find_study`` takes them, which stands for the
-            preset.
-        preset: The preset that the run is named after. None takes ``quick`` for a name, and for a configured study the
-            preset that it differs least from.
-        runs: The folder that holds all runs.
-        engine: What measures the units; None takes ``Local()``, one process per core.
-        watcher: Whoever is told of progress; None tells nobody.
-        redraw: Whether figures, animations and claims of a finished run are made again from its stored units.
+        study: A configured study, or the name, id or Python file of a study (see ``find_study``), which is then run
+            with the preset.
+        preset: The preset after which the run is named. By default ``quick`` for a name, and the nearest preset for a
+            configured study.
+        runs: The folder of all runs.
+        engine: The engine that measures the units. By default ``Local()``, with one process per core.
+        watcher: Receives the progress. By default nothing is reported.
+        redraw: Whether to make the figures, animations and claims of a finished run again from its stored units.
+
+    Returns:
+        The summary, which is the document that ``relulab run --json`` prints.
     """
     if isinstance(study, str):
         preset = preset or "quick"
@@ -73,11 +76,14 @@ def run_study(
     run, watcher = Run.of(study, preset, Path(runs)), watcher or Silent()
     if run.schema != SCHEMA:
         raise UserError(
-            f"{run.path} has schema {run.schema!r}, this relulab writes {SCHEMA}: keep it for the version that made it "
-            "and give another folder with --runs"
+            f"{run.path} has schema {run.schema!r}, but this version of relulab needs schema {SCHEMA}: choose another "
+            "folder with --runs, or use the version of relulab that wrote it"
         )
     engine = engine or Local()
-    with troubles_of(run), run.held(lambda holder: watcher.say(f"{run.path} is held by {holder}: waiting for it")):
+    with (
+        troubles_of(run),
+        run.held(lambda holder: watcher.say(f"{run.path} is in use by {holder}: waiting until it ends")),
+    ):
         _check_device(study, run, engine, redraw)
         if redraw or not run.finished:
             _Job(study, run, preset, engine, watcher).complete()
@@ -85,7 +91,7 @@ def run_study(
 
 
 def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> None:
-    """Raises a UserError when units are to be measured and what they need is not there; nothing is written."""
+    """Raise a UserError if units must be measured and something they need is missing. Nothing is written."""
     run = Run.of(study, preset, runs)
     if (redraw or not run.finished) and not all(run.has(unit) for unit in study.units()):
         study.ready()
@@ -96,18 +102,18 @@ def _device(engine: Engine) -> str:
 
 
 def _check_device(study: Study, run: Run, engine: Engine, redraw: bool) -> None:
-    """Raises a UserError when some units were computed on another device: their bits would differ, in one result."""
+    """Raise a UserError if some units were computed on another device, because one result must not mix devices."""
     units = study.units() if run.device not in (None, _device(engine)) else []
     kept = sum(run.has(unit) for unit in units)
     if kept and not (redraw and kept == len(units)):
         raise UserError(
-            f"{run.path} has {kept} of {len(units)} units computed on {run.device}, this command computes on "
-            f"{_device(engine)}: give the same device, or another folder with --runs"
+            f"{run.path} has {kept} of {len(units)} units computed on {run.device}, but this command computes on "
+            f"{_device(engine)}: use --device {run.device}, or choose another folder with --runs"
         )
 
 
 class _Job:
-    """A run that this process holds, from what is there to its claims."""
+    """Completes a run that this process has locked."""
 
     def __init__(self, study: Study, run: Run, preset: str, engine: Engine, watcher: Watcher):
         self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
@@ -115,13 +121,13 @@ class _Job:
         self.units = study.units()
         self.todo = [unit for unit in self.units if not run.has(unit)]
         before = run.status
-        # Without anything to measure, the machine and the processes of the earlier run stay on record.
+        # If nothing is measured, the recorded machine and number of processes stay those of the earlier run.
         self.workers = engine.crew(len(self.todo)) if self.todo else before.get("workers", 1)
-        self.spent, self.begun, self.said = before.get("seconds", 0.0), time.monotonic(), 0.0
+        self.spent, self.begun, self.reported = before.get("seconds", 0.0), time.monotonic(), 0.0
         self.meter = Meter(self.todo, len(self.units) - len(self.todo))
 
     def complete(self) -> None:
-        """Measures the units that are missing, then draws and judges."""
+        """Measure the missing units, draw the figures and judge the claims."""
         _describe(self.study, self.run, self.preset)
         if self.todo:
             machine = environment(_device(self.engine))
@@ -133,7 +139,7 @@ class _Job:
             self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps, self.watcher.say)
             _conclude(self.study, self.run, self.units)
         except BaseException as error:
-            with suppress(OSError):  # the trouble may be that nothing can be written
+            with suppress(OSError):  # the error may be that nothing can be written
                 self.status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
             raise
         finally:
@@ -144,16 +150,16 @@ class _Job:
         self.meter.unit()
         self.run.log(at=_now(), unit=unit.name, seconds=round(seconds, 3), seed_steps=unit.seed_steps)
         self.status("running")
-        self.tell()
+        self.report()
 
     def on_steps(self, unit: Unit, seed_steps: int) -> None:
         self.meter.steps(unit, seed_steps)
-        if time.monotonic() - self.said > BEAT:
-            self.tell()
+        if time.monotonic() - self.reported > BEAT:
+            self.report()
 
-    def tell(self) -> None:
-        self.said, progress = time.monotonic(), self.meter.progress()
-        with suppress(OSError):  # only for those who watch
+    def report(self) -> None:
+        self.reported, progress = time.monotonic(), self.meter.progress()
+        with suppress(OSError):  # only needed by relulab watch
             write_json(self.run.path / "progress.json", progress)
         self.watcher.moved(progress)
 
@@ -166,7 +172,7 @@ class _Job:
 
 
 def _describe(study: Study, run: Run, preset: str) -> None:
-    """Everything that the report needs to know of a study without importing it."""
+    """Write what the report needs to know about a study, so that it need not import the study."""
     about = {
         "schema": SCHEMA, "study": study.name, "title": study.title, "ids": list(study.ids), "source": study.source,
         "about": (type(study).__doc__ or "").strip(), "remarks": study.remarks, "preset": preset,
@@ -177,12 +183,17 @@ def _describe(study: Study, run: Run, preset: str) -> None:
 
 
 def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
+    """Join the units, draw the figures and judge the claims."""
     result = run.joined(units)
     write_checked(run.path / "result.nc", encode(result))
     with house_style():
         figures, animations = study.figures(result), study.animations(result)
-    moving = [{"animation": name, "words": animation.words} for name, animation in animations.items()]
-    write_json(run.path / "figures.json", [*figures, *moving])  # in the order that the study shows them
+    drawings = [{"figure": name, "caption": _caption(study, name)} for name in figures]
+    moving = [
+        {"animation": name, "words": animation.words, "caption": _caption(study, name)}
+        for name, animation in animations.items()
+    ]
+    write_json(run.path / "figures.json", [*drawings, *moving])  # in the order of the study
     for name, figure in figures.items():
         for ending in FORMATS:
             write_bytes(run.path / "figures" / f"{name}.{ending}", drawn(figure, ending))
@@ -192,8 +203,13 @@ def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     write_json(run.path / "claims.json", [claim.to_dict() for claim in study.claims(result)])
 
 
+def _caption(study: Study, name: str) -> str:
+    """The caption of a figure; one for ``best`` also serves ``best-5x``."""
+    return next((text for key, text in study.captions.items() if name == key or name.startswith(f"{key}-")), "")
+
+
 def summary(run: Run) -> dict:
-    """Study, preset, run, seconds, seed-steps and claims of a finished run."""
+    """Return the study, preset, folder, seconds, seed-steps and claims of a finished run."""
     about, status = read_json(run.path / "config.json"), run.status
     return {
         "study": about["study"],
@@ -206,7 +222,13 @@ def summary(run: Run) -> dict:
 
 
 def rough_seconds(todo: list[Unit], workers: int, rate: Callable[[], float]) -> float:
-    """A rough forecast: flops at 45 % of the measured rate of a large matrix product on one core, and the start."""
+    """Estimate the time of a run: flops at 45% of the measured rate of a large matrix product, plus the start.
+
+    Args:
+        todo: The units to measure.
+        workers: The number of processes.
+        rate: Measures the rate of a matrix product on one core, in flops per second.
+    """
     return STARTING + sum(unit.flops for unit in todo) / (0.45 * rate() * workers) if todo else 0.0
 
 

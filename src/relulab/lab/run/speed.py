@@ -1,4 +1,4 @@
-"""How fast this machine multiplies matrices: the yardstick for forecasts and benchmarks."""
+"""The speed of matrix products on this machine, for time estimates and benchmarks."""
 
 import time
 
@@ -7,7 +7,12 @@ from relulab.core.threads import one_thread
 
 @one_thread()
 def product_rate(size: int = 1024, seconds: float = 0.1) -> float:
-    """Best float32 matrix-product rate of one thread, in flops a second of process time."""
+    """Measure the best rate of a float32 matrix product on one thread, in flops per second of process time.
+
+    Args:
+        size: The number of rows and columns of the matrices.
+        seconds: How long to measure.
+    """
     import torch
 
     a, b, out = (torch.ones(size, size) for _ in range(3))

@@ -1,4 +1,4 @@
-"""The run store: runs/<study>/<preset>-<hash>/, written so that a kill at any instant loses only work under way."""
+"""The store of runs, runs/<study>/<preset>-<hash>/. A kill at any moment loses only the units in progress."""
 
 import fcntl
 import hashlib
@@ -23,22 +23,23 @@ from relulab.core.files import atomic as atomic
 from relulab.lab.study import Study, Unit
 
 SCHEMA = 1
-"""Counts changes of the layout of a run's folder; a run says in config.json which one it has."""
+"""Version of the layout of a run's folder, which is recorded in its config.json."""
 
 PICTURES = (".png", ".svg", ".pdf")
-"""Endings under which a figure is written where a user wants it."""
+"""File formats for a figure at a path that the user chooses."""
 
 MOVING = {"gif": "gif", "still": "still.png"}
-"""The files of an animation by their endings: what moves, and its last frame for those who prefer that nothing does."""
+"""Endings of the files of an animation: the animation, and its last frame for readers who prefer no motion."""
 
 
 def write_json(path: Path, document: Any) -> None:
+    """Write a JSON document atomically."""
     with atomic(path) as part:
         part.write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """The document in a file; whatever is wrong with its text is a ValueError."""
+    """Read a JSON document; raise a ValueError if it is malformed."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
@@ -46,23 +47,25 @@ def read_json(path: Path) -> Any:
 
 
 def encode(data: xr.Dataset) -> bytes:
-    """The bytes of a netCDF file. Made in memory, so that a full disk is met by one plain write."""
+    """Return the bytes of a netCDF file. Made in memory, so that a full disk only affects one plain write."""
     return bytes(data.to_netcdf(engine="h5netcdf"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically."""
     with atomic(path) as part:
         part.write_bytes(content)
 
 
 def write_arrays(path: Path, **arrays: Any) -> None:
-    """An npz file; made in memory, as ``encode`` does."""
+    """Write an .npz file, made in memory as in ``encode``."""
     content = BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     write_bytes(path, content.getvalue())
 
 
 def read_dataset(path: Path) -> xr.Dataset:
+    """Read a netCDF file."""
     with xr.open_dataset(path, engine="h5netcdf") as data:
         return data.load()
 
@@ -72,21 +75,21 @@ def _digest(content: bytes) -> str:
 
 
 def check_place(path: Path, endings: Sequence[str]) -> None:
-    """That a file can be written there, before the work is done that it is to hold."""
+    """Raise a UserError if a file cannot be written at ``path`` or its ending is not one of ``endings``."""
     if path.suffix not in endings:
-        raise UserError(f"{path}: written is {' or '.join(endings)}, not {path.suffix or 'a file without an ending'}")
+        raise UserError(f"cannot write {path}: expected a file name that ends in {' or '.join(endings)}")
     if not path.parent.is_dir():
-        raise UserError(f"{path}: there is no folder {path.parent}")
+        raise UserError(f"cannot write {path}: the folder {path.parent} does not exist, create it first")
 
 
 def write_checked(path: Path, content: bytes) -> None:
-    """Writes a file, then its checksum beside it."""
+    """Write a file, then its checksum next to it."""
     write_bytes(path, content)
     write_bytes(path.with_name(f"{path.name}.sha256"), _digest(content).encode())
 
 
 def intact(path: Path) -> bool:
-    """Whether a file is there as ``write_checked`` wrote it."""
+    """Whether a file exists and matches the checksum that ``write_checked`` wrote."""
     try:
         return path.with_name(f"{path.name}.sha256").read_text() == _digest(path.read_bytes())
     except (OSError, ValueError):
@@ -94,39 +97,43 @@ def intact(path: Path) -> bool:
 
 
 def _file_name(kind: str, name: str) -> str:
-    """``name``, if it can be the name of a file and nothing else."""
+    """Return ``name`` if it can be used as a file name; raise a UserError if not."""
     if not re.fullmatch(r"[^\W_][\w.×+-]*", name):
-        raise UserError(f"{kind} {name!r}: letters, digits and . _ - + make a name that can also be a folder's")
+        raise UserError(f"{kind} name {name!r} cannot be a file name: use only letters, digits, and . _ - +")
     return name
 
 
 def _files(entry: Any) -> list[str]:
-    """The files without which a figure, listed by its name, or an animation, by a form, counts as lost."""
-    if isinstance(entry, dict):
+    """Return the files that must exist for an entry of figures.json: a figure, by name or dict, or an animation."""
+    if isinstance(entry, dict) and "animation" in entry:
         return [f"{entry['animation']}.{ending}" for ending in MOVING.values()]
-    return [f"{entry}.svg"]
+    return [f"{entry['figure'] if isinstance(entry, dict) else entry}.svg"]
 
 
 def runs_in(root: Path) -> list["Run"]:
-    """Every run below ``root``, by study and name."""
+    """Return all runs in the folder ``root``, sorted by study and name."""
     return [Run(path.parent) for path in sorted(root.glob("*/*/config.json"))]
 
 
 @dataclass(frozen=True)
 class Run:
-    """The folder of one study on one configuration."""
+    """The folder of one study with one configuration."""
 
     path: Path
 
     @classmethod
     def of(cls, study: Study, preset: str, runs: Path) -> "Run":
+        """Return the run of a configured study in the folder ``runs``."""
         return cls(runs / _file_name("study", study.name) / f"{_file_name('preset', preset)}-{study.hash}")
 
     @contextmanager
     def held(self, on_wait: Callable[[str], None]) -> Iterator[None]:
-        """The run for this process alone; a second one says who holds it and waits.
+        """Lock the run for this process. If another process has it, report that and wait.
 
-        The lock is the system's, on the open file, so it ends with the process that holds it, however that ends.
+        The operating system locks the open file, so the lock ends with the process, however it ends.
+
+        Args:
+            on_wait: Called with a description of the other process before waiting.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("a+", encoding="utf-8") as file:
@@ -142,7 +149,7 @@ class Run:
             yield
 
     def prepare(self) -> None:
-        """The folders of a run that this process holds, without what a killed one was writing."""
+        """Create the folders of a locked run and remove what a killed process left half-written."""
         for folder in (self.path, self.path / "units", self.path / "figures"):
             folder.mkdir(exist_ok=True)
             for part in folder.glob(".*.part*"):
@@ -150,7 +157,7 @@ class Run:
         self.forget()
 
     def remove(self) -> bool:
-        """Takes the run away, unless a process works on it."""
+        """Remove the run and return True, or return False if a process is working on it."""
         with (self.path / "lock").open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -163,7 +170,7 @@ class Run:
 
     @property
     def schema(self) -> Any:
-        """The layout that the folder says it has; ours when it is new, or damaged and about to be made again."""
+        """The recorded layout of the folder; the current one if the folder is new or damaged."""
         try:
             return read_json(self.path / "config.json").get("schema", SCHEMA)
         except (OSError, ValueError, AttributeError):
@@ -171,7 +178,7 @@ class Run:
 
     @property
     def holder(self) -> str | None:
-        """Who works on the run just now; None when nobody does."""
+        """The process that is working on the run, in words; None if there is none."""
         try:
             with (self.path / "lock").open(encoding="utf-8") as file:
                 try:
@@ -183,7 +190,7 @@ class Run:
         return None
 
     def marked(self, holder: str) -> bool:
-        """Whether the folder is there and its lock names that process, which another folder of this name would not."""
+        """Whether the folder exists and its lock file names that process, so that it is not another folder."""
         try:
             return (self.path / "lock").read_text(encoding="utf-8").strip() == holder
         except (OSError, ValueError):
@@ -191,65 +198,66 @@ class Run:
 
     @property
     def device(self) -> str | None:
-        """Where its units were computed; None before the first."""
+        """The device that its units were computed on; None before the first unit."""
         device = self._document("env").get("device")
         return device if isinstance(device, str) else None
 
     @property
     def state(self) -> str:
-        """running (by a process that is there), finished, failed, interrupted, or stopped without a word."""
+        """One of: running, finished, failed, interrupted, or stopped (its process ended without notice)."""
         if self.schema != SCHEMA:
             return f"schema {self.schema}"
-        said = "finished" if self.finished else self.status.get("state", "stopped")
+        recorded = "finished" if self.finished else self.status.get("state", "stopped")
         if self.holder:
             return "running"
-        return "stopped" if said == "running" else said
+        return "stopped" if recorded == "running" else recorded
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """Size on disk, in bytes."""
         return sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
 
     def unit(self, unit: Unit) -> Path:
+        """Return the file for the result of a unit."""
         return self.path / "units" / f"{_file_name('unit', unit.name)}.nc"
 
     def checkpoint(self, unit: Unit) -> Path:
-        """Where a unit under way keeps the state of its first training; those of later ones have .2, .3 … added."""
+        """Return the checkpoint file of the first training of a unit; later trainings append .2, .3, …"""
         return self.unit(unit).with_suffix(".checkpoint")
 
     def keep(self, unit: Unit, content: bytes) -> None:
-        """Writes the result of a unit, then its checksum: without one, or with another, it counts as missing.
+        """Write the result of a unit and then its checksum, and remove its checkpoints.
 
-        Its checkpoints have then served.
+        A result without a matching checksum counts as missing.
         """
         write_checked(self.unit(unit), content)
         for path in self.unit(unit).parent.glob(f"{self.checkpoint(unit).name}*"):
             path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Removes checkpoints of units whose result is there, such as a worker that was given up may have left."""
+        """Remove the checkpoints of finished units, which a worker that was given up may have left."""
         for path in (self.path / "units").glob("*.checkpoint*"):
             name = path.name.rpartition(".checkpoint")[0]
             if intact(path.with_name(f"{name}.nc")):
                 path.unlink(missing_ok=True)
 
     def has(self, unit: Unit) -> bool:
-        """Whether the unit's result is there, as it was written; a damaged one is as good as missing."""
+        """Whether the result of a unit is stored and undamaged."""
         return intact(self.unit(unit))
 
     def joined(self, units: list[Unit]) -> xr.Dataset:
-        """All units as one dataset, joined by dimension names; what a unit does not have is NaN."""
+        """Return all units as one dataset, joined along their dimensions; missing values are NaN."""
         parts = [read_dataset(self.unit(unit)).drop_attrs() for unit in units]
         return xr.merge(parts, join="outer", compat="no_conflicts")
 
     @property
     def status(self) -> dict:
-        """What status.json says; nothing when it is missing or damaged."""
+        """The contents of status.json; empty if it is missing or damaged."""
         return self._document("status")
 
     @property
     def progress(self) -> dict:
-        """How far the run was a moment ago (``relulab.lab.run.meter``); nothing before its first step."""
+        """The last recorded progress (``relulab.lab.run.meter``); empty before the first step."""
         return self._document("progress")
 
     def _document(self, name: str) -> dict:
@@ -261,7 +269,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether the run ended well and what it concluded can be read; if not, the same command concludes anew."""
+        """Whether the run is complete and its results can be read; if not, running it again repairs it."""
         try:
             *_, figures = (read_json(self.path / f"{name}.json") for name in ("config", "env", "claims", "figures"))
             drawn = all((self.path / "figures" / file).is_file() for entry in figures for file in _files(entry))
@@ -270,7 +278,7 @@ class Run:
         return self.status.get("state") == "finished" and drawn and intact(self.path / "result.nc")
 
     def log(self, **event: Any) -> None:
-        """Appends a line to log.jsonl; a half line, left by a full disk, is closed first."""
+        """Append a line to log.jsonl. An incomplete last line, left by a full disk, is ended first."""
         with (self.path / "log.jsonl").open("ab+") as file:
             if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
                 file.write(b"\n")

@@ -1,4 +1,4 @@
-"""What a machine can do to a run, said in a sentence: a full disk, a folder that is read-only or goes away."""
+"""File system errors during a run as one-sentence messages: a full disk, a read-only or a removed folder."""
 
 import errno
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 @contextmanager
 def troubles_of(run: Run) -> Iterator[None]:
-    """Turns the errors of the file system into sentences.
+    """Turn file system errors into a UserError or RunStopped.
 
-    A folder that cannot be written is a mistake of the call; a disk that runs full is not.
+    A folder that cannot be written is a UserError; a disk that becomes full is not.
     """
     try:
         yield
@@ -25,12 +25,12 @@ def troubles_of(run: Run) -> Iterator[None]:
 
 def _sentence(run: Run, error: OSError) -> Exception:
     if error.errno in FULL:
-        remedy = "make room, then the same command continues"
-        return RunStopped(f"no space is left for {run.path} ({error.strerror})", remedy)
+        remedy = "free some space and run the same command again to continue"
+        return RunStopped(f"no space left for {run.path} ({error.strerror})", remedy)
     if error.errno in CLOSED or isinstance(error, FileExistsError | NotADirectoryError):
         return UserError(
-            f"cannot write in {error.filename or run.path} ({error.strerror}): give a folder of yours with --runs"
+            f"cannot write to {error.filename or run.path} ({error.strerror}): choose a writable folder with --runs"
         )
     if isinstance(error, FileNotFoundError) and not (run.path / "lock").exists():
-        return RunStopped(f"{run.path} was removed under the run", "the same command begins it again")
+        return RunStopped(f"{run.path} was removed during the run", "run the same command to start again")
     return RunStopped(f"{error.filename or run.path}: {error.strerror or error}")

@@ -14,7 +14,7 @@ from relulab.core.errors import UserError
 from relulab.lab.show.figure import house_style
 
 DPI = 120
-COLorS = 255  # of 256: Pillow keeps one for pixels that stay as they were
+COLORS = 255  # of 256: Pillow keeps one for pixels that stay as they were
 WHITE = 248  # and above: not told from white by eye
 SAMPLES = 6  # frames from which the colors are chosen
 
@@ -80,7 +80,7 @@ def _colors(frames: list[Image.Image]) -> Image.Image:
     strip = Image.new("RGB", (width, height * len(frames)))
     for i, frame in enumerate(frames):
         strip.paste(frame, (0, height * i))
-    found = strip.quantize(COLorS, method=Image.Quantize.MEDIANCUT, kmeans=1)
+    found = strip.quantize(COLORS, method=Image.Quantize.MEDIANCUT, kmeans=1)
     palette = np.array(found.getpalette(), dtype=np.uint8).reshape(-1, 3)
     palette[palette.min(1) >= WHITE] = 255  # means over many shades leave the paper a little gray
     found.putpalette(palette.tobytes())

@@ -27,8 +27,17 @@ def _theorem(entry: Entry) -> dict[str, Any]:
         "theorem": entry.ids[0], "title": entry.title, "source": entry.source, "statement": entry.about,
         "demonstrations": entry.details["demonstrations"], "run": how_to_run(entry),
     }  # fmt: skip
-    on = [_usage(entry, one) for one in entry.details["on"]]
+    on = usages(entry)
     return found | ({"on files": on[0] if len(on) == 1 else on} if on else {})
+
+
+def usages(entry: Entry) -> list[str]:
+    """The commands that check a theorem on a user's own files, one for each kind of input.
+
+    Args:
+        entry: The theorem's entry in the index.
+    """
+    return [_usage(entry, one) for one in entry.details["on"]]
 
 
 def _usage(entry: Entry, one: dict[str, Any]) -> str:

@@ -1,30 +1,35 @@
 """Conditions and conclusions of a theorem, as parts of an answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from relulab.lab.show.parts import Line, Marked, Part
-from relulab.lab.show.words import number
+from relulab.lab.show.words import check_detail
 
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 def finding_parts(document: Mapping[str, Any]) -> list[Part]:
-    """A finding, as ``Finding.to_dict`` has it: its verdict, then a line for each condition and conclusion."""
+    """The parts of a finding, as ``Finding.to_dict`` has it: the verdict first, then what decided it.
+
+    Args:
+        document: The finding.
+    """
     from relulab.lab.theorem import Verdict
 
     verdict = document["verdict"]
-    return [Line(f"{verdict}  {Verdict[verdict].value}"), *checks(document)]
+    return [Line(f"{verdict}: {Verdict[verdict].value}"), *checks(document)]
 
 
-def checks(document: Mapping[str, Any]) -> list[Part]:
-    """For each condition and each part of the conclusion: whether it holds, and what was measured against what."""
-    return [
-        Marked(
-            SIGNS[check["holds"]],
-            f"{check['says']}: {number(check['measured'])} {check['relation']} {number(check['bound'])}"
-            + (f" ± {number(check['error'])}" if check["error"] else ""),
-        )
-        for part in ("conditions", "conclusion")
-        for check in document[part]
-    ]
+def checks(document: Mapping[str, Any]) -> Iterator[Part]:
+    """One marked line for each condition and each part of the conclusion, with what was measured.
+
+    Args:
+        document: The finding.
+    """
+    for part, title in (("conditions", "Conditions"), ("conclusion", "Conclusion")):
+        if document[part]:
+            yield Line(title, "strong")
+            for check in document[part]:
+                numbers = (check[name] for name in ("measured", "relation", "bound", "error"))
+                yield Marked(SIGNS[check["holds"]], f"{check['says']}: {check_detail(check['detail'], *numbers)}")

@@ -14,10 +14,33 @@ VERDICTS = {
 
 def number(x: float | None) -> str:
     """
-    >>> number(0.12345), number(None), number(5e-18), number(4)
-    ('0.123', '–', '5e-18', '4')
+    >>> number(0.12345), number(None), number(5e-18), number(4950)
+    ('0.123', '–', '5e-18', '4,950')
     """
-    return "–" if x is None else f"{x:.3g}"
+    if x is None:
+        return "–"
+    return f"{x:,}" if isinstance(x, int) else f"{x:.3g}"
+
+
+def check_detail(detail: str, measured: float | None, relation: str, bound: float | None, error: float | None) -> str:
+    """What was measured for a check, and what it must be: its own words, or made from the numbers.
+
+    >>> check_detail("", 113, "==", 0, 0.0), check_detail("", 0.5, "<=", 0.2, 0.1)
+    ('measured 113, must be 0', 'measured 0.5 ± 0.1, must be at most 0.2')
+    """
+    must = {"<=": "at most ", ">=": "at least ", "==": ""}[relation]
+    within = f" ± {number(error)}" if error else ""
+    return detail or f"measured {number(measured)}{within}, must be {must}{number(bound)}"
+
+
+def claim_detail(statistic: str, measured: float | None, low: float | None, high: float | None, criterion: str) -> str:
+    """What was measured for a claim, its interval and the criterion.
+
+    >>> claim_detail("share", 0.7, 0.6, 0.8, "> 0.5, the 95% interval over 8 seeds")
+    'share: 0.7 [0.6, 0.8], must be > 0.5'
+    """
+    must = criterion.partition(",")[0]
+    return f"{statistic or 'measured'}: {number(measured)} [{number(low)}, {number(high)}], must be {must}"
 
 
 def span(seconds: float) -> str:

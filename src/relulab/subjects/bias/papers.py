@@ -13,5 +13,6 @@ PAPERS = (
   booktitle = {International Conference on Learning Representations},
   year      = {2021}
 }""",
+        items="D T1 C1 MM G L1 L2 L3 F1 F2 L4 LA4 LC1 F3 F4",
     ),
 )

@@ -1,4 +1,4 @@
-"""Linear distillation: what a student learns from a linear teacher's soft labels, how fast, and a bound (T5)."""
+"""Linear distillation: students trained on the soft labels of a linear teacher, and bounds on their risk (T5)."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Specialization: when students of a ReLU teacher come to match its nodes one by one (LM, SS, S0)."""
+"""Specialization: when the nodes of a student network come to match the nodes of a ReLU teacher (LM, SS, S0)."""
 
 from typing import TYPE_CHECKING
 

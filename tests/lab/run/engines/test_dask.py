@@ -44,13 +44,13 @@ def cluster(lasting):
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory) -> dict:
-    """What comes out in this process."""
+    """The result of a run in this process."""
     return run_study(find_study("SS.F7").configured(*STUDY), runs=tmp_path_factory.mktemp("local"), engine=Local(1))
 
 
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch):
-    """Figures are not what is looked at."""
+    """Draw no figures: these tests do not look at them."""
     monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
 
 
@@ -78,7 +78,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(study, cluster, local, tm
     assert content(dask) == content(local) and dask["claims"] == local["claims"]
 
 
-def test_without_an_address_there_is_a_cluster_for_as_long_as_needed(study, local, tmp_path):
+def test_without_an_address_a_local_cluster_is_started(study, local, tmp_path):
     dask = run_study(study, runs=tmp_path / "dask", engine=Dask(workers=2))
     assert content(dask) == content(local)
 
@@ -118,13 +118,13 @@ def test_a_worker_that_hangs_before_its_first_step_is_restarted_too(study, tmp_p
     calls = _Calls(client, study, Run.of(study, "smoke", tmp_path), Dask(patience=5.0))
     futures = {"one": SimpleNamespace(key="key-1"), "two": SimpleNamespace(key="key-2")}
     for _ in range(int(LOADING)):
-        calls.look(futures, 1.0)
+        calls.restart_hung(futures, 1.0)
     assert not restarted  # it may be loading still
-    calls.look(futures, 1.0)
+    calls.restart_hung(futures, 1.0)
     assert restarted == [["tcp://a"]] and logged[0]["unit"] == "one"
     held["tcp://a"] = []  # units that no worker has may wait for one as long as it takes
     for _ in range(3 * int(LOADING)):
-        calls.look(futures, 1.0)
+        calls.restart_hung(futures, 1.0)
     assert len(restarted) == 1
 
 
@@ -136,19 +136,19 @@ def test_a_scheduler_that_goes_away_stops_the_run(study, tmp_path):
                 if progress["seed_steps"]:
                     cluster.close()
 
-        with pytest.raises(RunStopped, match="same command continues"):
+        with pytest.raises(RunStopped, match="run the same command again to continue"):
             run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Close())
 
 
-def test_an_error_of_a_unit_is_told(study, cluster, tmp_path):
+def test_an_error_in_a_unit_is_reported(study, cluster, tmp_path):
     lost = study.model_copy(update={"lr": -1.0})
     with pytest.raises(UserError, match=r"lr=-1\.0"):
         run_study(lost, preset="smoke", runs=tmp_path, engine=Dask(cluster.scheduler_address))
 
 
 @pytest.mark.parametrize("address", ["here", "8786", "http://a"])
-def test_an_address_that_is_none(study, tmp_path, address):
-    with pytest.raises(UserError, match="an address looks like"):
+def test_an_invalid_address(study, tmp_path, address):
+    with pytest.raises(UserError, match="expected an address such as"):
         run_study(study, runs=tmp_path, engine=Dask(address))
 
 
@@ -158,24 +158,24 @@ def test_a_scheduler_that_does_not_answer(study, tmp_path, monkeypatch):
         run_study(study, runs=tmp_path, engine=Dask("tcp://127.0.0.1:9"))
 
 
-def test_workers_with_other_software_are_refused(study, cluster, tmp_path, monkeypatch):
+def test_workers_with_other_versions_are_rejected(study, cluster, tmp_path, monkeypatch):
     from relulab.lab.run.engines import dask
 
     there = dask.environment()
     there["packages"] |= {"torch": "1.0"}
     monkeypatch.setattr(dask, "environment", lambda: there)
-    with pytest.raises(UserError, match=r"has torch .*, this process 1\.0: install the same"):
+    with pytest.raises(UserError, match=r"has torch .*, but this process has 1\.0: install the same version"):
         run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address))
 
 
-def test_a_scheduler_without_workers_is_told_and_waited_for(study, tmp_path):
-    told = []
+def test_a_scheduler_without_workers_is_reported_and_waited_for(study, tmp_path):
+    messages = []
     with started(0) as cluster:
 
-        class Told(Silent):
-            def say(self, sentence):
-                told.append(sentence)
+        class Recorder(Silent):
+            def say(self, message):
+                messages.append(message)
                 cluster.scale(1)
 
-        summary = run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Told())
-    assert len(told) == 1 and "waiting for them" in told[0] and summary["study"] == "recovery"
+        summary = run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Recorder())
+    assert len(messages) == 1 and "waiting for workers" in messages[0] and summary["study"] == "recovery"

@@ -25,12 +25,12 @@ def undisturbed(study, tmp_path_factory) -> dict:
 
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch):
-    """Figures are not what is looked at."""
+    """Draw no figures: these tests do not look at them."""
     monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
 
 
 def losses(summary: dict) -> list[str]:
-    """Why workers were lost, by the run's log."""
+    """Return why workers were lost, according to the log of the run."""
     events = map(json.loads, (Path(summary["run"]) / "log.jsonl").read_text().splitlines())
     return [event["lost"] for event in events if "lost" in event]
 
@@ -96,7 +96,7 @@ def test_an_error_in_a_worker_comes_with_its_traceback(study, tmp_path):
     assert "measured" in "".join(error.value.__notes__)
 
 
-def test_one_unit_too_is_supervised(tmp_path):
+def test_a_single_unit_is_supervised(tmp_path):
     study = find_study("SS.F7").configured("smoke", {"steps": 20, "over": [1]})
     assert len(study.units()) == 1
     disturbed = run_study(study, runs=tmp_path, engine=Local(2), watcher=Kill(1))

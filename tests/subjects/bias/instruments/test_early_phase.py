@@ -82,13 +82,13 @@ def test_sectors_that_are_given_serve_on_other_data():
 
 def test_what_cannot_be_asked():
     sigma, W = torch.ones(1, 4, dtype=torch.int8), torch.ones(5, 3).double()
-    with pytest.raises(UserError, match="give both"):
+    with pytest.raises(UserError, match="pass both positive and negative"):
         neuron_sectors(W, torch.ones(5).double(), X, Y, positive=sigma)
-    with pytest.raises(UserError, match="labels must be"):
+    with pytest.raises(UserError, match="expected labels −1 and 1"):
         neuron_sectors(W, torch.ones(5).double(), X, 2 * Y)
-    with pytest.raises(UserError, match=r"shape \(5, 3\) and second-layer weights of shape \(4,\)"):
+    with pytest.raises(UserError, match=r"got shapes \(5, 3\) and \(4,\)"):
         neuron_sectors(W, [1.0] * 4, X, Y)
-    with pytest.raises(UserError, match=r"sectors of shape \(1, 3\) for 4 points"):
+    with pytest.raises(UserError, match=r"expected sectors of shape \(any number, 4\), .* got shape \(1, 3\)"):
         neuron_sectors(W, [1.0] * 5, X, Y, positive=[[1, 1, 1]], negative=sigma)
 
 

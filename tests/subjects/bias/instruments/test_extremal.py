@@ -239,7 +239,7 @@ def test_a_pinned_direction_counts_and_a_flat_one_does_not():
 
 def test_what_cannot_be_asked():
     X = torch.eye(2)
-    with pytest.raises(UserError, match="labels must be −1 and 1"):
+    with pytest.raises(UserError, match="expected labels −1 and 1"):
         extremal_directions(X, torch.tensor([0, 1]))
     with pytest.raises(UserError, match="1 columns"):
         extremal_directions(X[:, :1], torch.tensor([-1, 1]))
@@ -255,7 +255,7 @@ def test_arrays_and_lists_do_as_well_as_tensors():
     for given in ((X, y), (X.tolist(), y.tolist())):
         assert all(map(torch.equal, extremal_directions(*given, starts=32), expected))
     assert extremal_directions(X.astype(np.float32), y, starts=4).w.dtype == torch.float32
-    with pytest.raises(UserError, match="points must be numbers in rows"):
+    with pytest.raises(UserError, match="points must be real numbers in rows"):
         extremal_directions([[1.0, 2.0], [1.0]], y)
-    with pytest.raises(UserError, match="one label a row"):
+    with pytest.raises(UserError, match="one label per point"):
         extremal_directions(X, [1, -1])

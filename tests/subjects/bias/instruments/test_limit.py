@@ -77,7 +77,9 @@ def test_arrays_and_lists_do_as_well_as_tensors_and_the_wider_type_wins():
 
 def test_shapes_that_do_not_fit_are_said():
     W, a, w_plus, w_minus = network()
-    with pytest.raises(UserError, match=r"weights of shape \(9, 4\) and second-layer weights of shape \(8,\)"):
+    with pytest.raises(UserError, match=r"got shapes \(9, 4\) and \(8,\)"):
         limit_distance(W, a[:8].tolist(), w_plus, w_minus)
-    with pytest.raises(UserError, match=r"shapes \(3,\) and \(4,\) for first-layer weights of \(9, 4\): both \(4,\)"):
+    with pytest.raises(
+        UserError, match=r"both of shape \(4,\) for first-layer .* \(9, 4\), got shapes \(3,\) and \(4,\)"
+    ):
         limit_distance(W, a, w_plus[:3].tolist(), w_minus)

@@ -139,9 +139,13 @@ def test_small_margins(margin):
 @pytest.mark.parametrize(
     "X, y, says",
     [
-        ([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, 0], r"no half space .* all 2 points of label \\+1"),
-        ([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.5], [0.0, -1.0]], [1, 0, 0, 0], r"no half space .* 3 points of label -1"),
-        ([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], [1, 1, 0], "row 1, of label \\\\+1, is the zero point"),
+        ([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, 0], r"the 2 points with label \\+1 have no max-margin vector"),
+        (
+            [[0.0, 1.0], [1.0, 0.0], [-1.0, 0.5], [0.0, -1.0]],
+            [1, 0, 0, 0],
+            r"the 3 points with label -1 have no max-margin vector",
+        ),
+        ([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], [1, 1, 0], "row 1, with label \\\\+1, is the zero point"),
         ([[1e-150, 0.0], [-1.0, 0.0]], [1, 0], "row 0 has norm 1e-150"),
         ([[1.0, 1e-13], [-1.0, 1e-13], [0.0, 1.0]], [1, 1, 0], "millionth"),
         ([[1.0, 0.0], [2.0, 0.0]], [1, 1], "two classes"),

@@ -87,9 +87,9 @@ def test_what_cannot_be_asked():
     X, y = torch.eye(2), torch.tensor([1.0, -1.0])
     with pytest.raises(UserError, match="1 rows of weights are zero"):
         sector_gain(torch.tensor([[1.0, 0.0], [0.0, 0.0]]), X, y)
-    with pytest.raises(UserError, match="labels must be"):
+    with pytest.raises(UserError, match="expected labels −1 and 1"):
         sector_gain(X, X, torch.tensor([0, 1]))
-    with pytest.raises(UserError, match="one label a row"):
+    with pytest.raises(UserError, match="one label per point"):
         extremal_sectors(X, torch.ones(3))
     with pytest.raises(UserError, match="tolerance -1"):
         sector(X, X, tolerance=-1.0)
@@ -112,9 +112,9 @@ def test_arrays_and_lists_do_as_well_as_tensors_and_the_wider_type_wins():
 @pytest.mark.parametrize(("W", "X", "says"), [
     ([[1.0, 2.0]], [1.0, 2.0], "points of shape \\(2,\\)"),
     (3.0 * torch.ones(()), [[1.0, 2.0]], "weights of shape \\(\\)"),
-    ([[1.0, 2.0, 3.0]], [[1.0, 2.0]], "3 inputs and the points 2 columns"),
-    ([[1.0], [1.0, 2.0]], [[1.0, 2.0]], "weights must be numbers in rows"),
-    ([[1.0, 2.0]], [["a", "b"]], "points must be numbers in rows"),
+    ([[1.0, 2.0, 3.0]], [[1.0, 2.0]], "3 inputs, but the points have 2 columns"),
+    ([[1.0], [1.0, 2.0]], [[1.0, 2.0]], "weights must be real numbers in rows"),
+    ([[1.0, 2.0]], [["a", "b"]], "points must be real numbers in rows"),
 ])  # fmt: skip
 def test_shapes_that_do_not_fit_are_said(W, X, says):
     with pytest.raises(UserError, match=says):

@@ -265,11 +265,11 @@ def test_a_picture_is_one_feature_vector():
 @pytest.mark.parametrize(
     "X, y, says",
     [
-        ([[1.0, 2.0]], [1], "two classes are needed"),
-        ([[1.0, np.nan], [1.0, 2.0]], [1, 0], "1 of 2 points have NaN"),
-        ([[1.0, 2.0], [1.0, 2.0]], [1, 0, 1], "one label a point"),
+        ([[1.0, 2.0]], [1], "expected labels of two classes"),
+        ([[1.0, np.nan], [1.0, 2.0]], [1, 0], "NaN or infinite values in 1 of 2 rows"),
+        ([[1.0, 2.0], [1.0, 2.0]], [1, 0, 1], "with one label per point"),
         ([[1e200, 2.0], [1.0, 2.0]], [1, 0], "1e\\+200"),
-        (np.zeros((2, 0)), [1, 0], "d = 0 columns"),
+        (np.zeros((2, 0)), [1, 0], "got d = 0"),
     ],
 )
 def test_mistakes_are_sentences(X, y, says):
@@ -278,11 +278,11 @@ def test_mistakes_are_sentences(X, y, says):
 
 
 def test_mistakes_of_other_kinds():
-    with pytest.raises(UserError, match="-1 worst pairs"):
+    with pytest.raises(UserError, match="expected pairs ≥ 0, got -1"):
         separability([[1.0], [-1.0]], [1, 0], pairs=-1)
-    with pytest.raises(UserError, match="2 networks side by side"):
+    with pytest.raises(UserError, match="expected one network, got 2 lanes"):
         feature_separability(MLP((2, 3, 1), lanes=2), torch.ones(2, 2), [0, 1])
-    with pytest.raises(UserError, match="a network of 3 inputs"):
+    with pytest.raises(UserError, match="a network with 3 inputs"):
         feature_separability(MLP((3, 3, 1)), torch.ones(2, 2), [0, 1])
-    with pytest.raises(UserError, match="does not take points of shape"):
+    with pytest.raises(UserError, match="cannot be applied to points of shape"):
         feature_separability(nn.Sequential(nn.Conv2d(1, 1, 1), nn.ReLU()), torch.ones(2, 2), [0, 1])

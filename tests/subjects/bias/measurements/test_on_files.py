@@ -49,14 +49,17 @@ def test_separability_as_json(files, here):
 
 def test_separability_in_words(files, here):
     code, out, err = here("measure", "separability", "spans.npz", "--label", "y")
-    assert code == 0 and not err and "The data are orthogonally separable" in flat(out)
+    assert code == 0 and not err and "orthogonally separable yes" in flat(out)
     assert "relulab measure max-margin spans.npz --label y" in flat(out)
     code, out, _ = here("measure", "separability", "mixed.csv", "--pairs", "3")
     found = separability(*read_table(files / "mixed.csv")[:2], pairs=3)
-    assert code == 0 and "not orthogonally separable" in flat(out) and "says nothing" in flat(out)
-    assert f"{len(found.kept)} of the 40 points" in flat(out) and "label yes is +1" in out
+    assert code == 0 and "orthogonally separable no" in flat(out) and "does not apply" in flat(out)
+    assert f"{len(found.kept)} of 40 points" in flat(out) and "label yes is +1" in out
     assert all(f"{pair.cosine:.4f}" in out for pair in found.worst)
-    assert out.count("labels differ") + out.count("labels are equal") == 3
+    rows = [line.split() for line in out.splitlines()]
+    assert sum(len(row) == 5 and row[-1] in ("different", "equal") for row in rows) == 3
+    assert f"{found.equal.broken:,} of {found.equal.count:,} pairs have an inner product ≤ 0" in flat(out)
+    assert f"{found.different.broken:,} of {found.different.count:,} pairs have an inner product > 0" in flat(out)
 
 
 def test_separability_of_features(files, here):
@@ -72,7 +75,7 @@ def test_separability_of_features(files, here):
     leaky = json.loads(here(*words, "--json", "--slope", "0.3")[1])
     assert leaky["layers"][1]["violation"] != document["layers"][1]["violation"]
     out = flat(here(*words)[1])
-    assert "The features of layer 2 are" in out
+    assert "Features of layer 2" in out
 
 
 def test_features_of_pictures(files, here):
@@ -82,10 +85,10 @@ def test_features_of_pictures(files, here):
     words = ("measure", "separability", "mixed.csv", "--network", "conv.pt2", "--json")
     document = json.loads(here(*words, "--shape", "1,2,2")[1])
     assert [row["columns"] for row in document["layers"]] == [4, 2]
-    one_line(here(*words), "rows of 4 numbers for a network that takes pictures of shape (1, 2, 2): add --shape 1,2,2")
+    one_line(here(*words), "images of shape (1, 2, 2), but the rows have 4 numbers: add --shape 1,2,2")
     np.savez("wide.npz", X=np.eye(9), y=np.arange(9) % 2)
     words = ("measure", "separability", "wide.npz", "--network", "conv.pt2", "--json")
-    one_line(here(*words), "(1, 2, 2), 4 numbers: no --shape")
+    one_line(here(*words), "(1, 2, 2), but the rows have 9 numbers, not 4")
     words = ("measure", "separability", "mixed.csv", "--network", "conv.pt2", "--json")
     for shape in ("1,3,3", "a", ""):
         one_line(here(*words, "--shape", shape), "rows of 4 numbers")
@@ -142,14 +145,14 @@ def test_max_margin_as_json_and_as_a_file(files, here):
 
 def test_max_margin_says_whether_the_theorem_applies(files, here):
     code, out, err = here("measure", "max-margin", "spans.npz")
-    assert code == 0 and not err and "IB theorem 1 applies" in flat(out) and "4 of 4" in out and "w₊" in out
+    assert code == 0 and not err and "IB theorem 1 applies yes" in flat(out) and "4 of 4" in out and "w₊" in out
     code, out, _ = here("measure", "max-margin", "paper.npz")
     data = read_table(files / "paper.npz")
     rank = max_margin(data.X, data.y).positive.rank
-    assert code == 0 and "does not apply" in flat(out) and "not what is proved" in flat(out) and rank < 4
-    assert f"the positive support examples span {rank} of 4 dimensions" in flat(out)
+    assert code == 0 and "IB theorem 1 applies no" in flat(out) and "is not proved" in flat(out) and rank < 4
+    assert f"span of positive support examples {rank} of 4 dimensions" in flat(out)
     code, out, _ = here("measure", "max-margin", "mixed.csv", "--label", "kind")
-    assert code == 0 and "does not apply: the data are not orthogonally separable" in flat(out)
+    assert code == 0 and "applies no orthogonally separable no (" in flat(out)
 
 
 def one_line(answer, says: str) -> None:
@@ -159,14 +162,14 @@ def one_line(answer, says: str) -> None:
 
 BAD = {
     "one.csv": ("a,b,y\n1,2,1\n2,1,1\n", "all 2 points have the label 1"),
-    "three.csv": ("a,b,y\n1,2,1\n2,1,2\n2,2,3\n", "labels take 3 values"),
-    "nan.csv": ("a,b,y\n1,2,1\n2,nan,0\n", "1 missing values"),
+    "three.csv": ("a,b,y\n1,2,1\n2,1,2\n2,2,3\n", "got 3 different labels"),
+    "nan.csv": ("a,b,y\n1,2,1\n2,nan,0\n", "missing values in 1 of 2 rows"),
     "inf.csv": ("a,b,y\n1,2,1\n2,inf,0\n", "NaN or infinite"),
-    "flat.csv": ("a,y\n1,1\n2,0\n", "d = 1 columns"),
-    "twins.csv": ("a,b,y\n1,2,1\n1,2,0\n", "the same point with opposite labels"),
+    "flat.csv": ("a,y\n1,1\n2,0\n", "got d = 1"),
+    "twins.csv": ("a,b,y\n1,2,1\n1,2,0\n", "the same point with different labels"),
     "empty.csv": ("", "is empty"),
     "missing.csv": (None, "No such file"),
-    "x.txt": ("1,2\n", "ends with .txt"),
+    "x.txt": ("1,2\n", "file, got x.txt"),
 }
 
 
@@ -181,23 +184,25 @@ def test_files_that_are_refused(here, tmp_path, verb, name):
 
 def test_other_mistakes_are_sentences(files, here):
     (files / "zero.csv").write_text("a,b,y\n1,2,1\n0,0,1\n-1,-1,0\n")
-    one_line(here("measure", "max-margin", "zero.csv"), "row 1, of label +1, is the zero point")
+    one_line(here("measure", "max-margin", "zero.csv"), "row 1, with label +1, is the zero point")
     (files / "around.csv").write_text("a,b,y\n1,2,1\n-1,-2,1\n-1,-1,0\n")
-    one_line(
-        here("measure", "max-margin", "around.csv"), "no half space through the origin holds all 2 points of label +1"
-    )
+    one_line(here("measure", "max-margin", "around.csv"), "the 2 points with label +1 have no max-margin vector")
     (files / "huge.csv").write_text("a,b,y\n1,2,1\n3e200,4e200,1\n-1,-1,0\n")
-    one_line(here("measure", "max-margin", "huge.csv"), "row 1 has norm 5e+200: norms from 1e-140 to 1e140")
-    one_line(here("measure", "separability", "huge.csv"), "entries up to 4e+200")
+    one_line(
+        here("measure", "max-margin", "huge.csv"), "expected norms from 1e-140 to 1e140, but row 1 has norm 5e+200"
+    )
+    one_line(here("measure", "separability", "huge.csv"), "expected entries up to 1e150, got 4e+200")
     one_line(here("measure", "max-margin", "mixed.csv", "--label", "knd"), "did you mean 'kind'?")
-    one_line(here("measure", "max-margin", "spans.npz", "-o", "w.csv"), "w.csv: written is .npz")
-    one_line(here("measure", "separability", "spans.npz", "--figure", "nowhere/x.png"), "no folder nowhere")
+    one_line(here("measure", "max-margin", "spans.npz", "-o", "w.csv"), "expected a file name that ends in .npz")
+    one_line(
+        here("measure", "separability", "spans.npz", "--figure", "nowhere/x.png"), "the folder nowhere does not exist"
+    )
     one_line(here("measure", "separability", "spans.npz", "-n", "missing.pt"), "missing.pt")
     save(MLP((3, 2, 1)), files / "narrow.safetensors")
-    one_line(here("measure", "separability", "spans.npz", "-n", "narrow.safetensors"), "a network of 3 inputs")
+    one_line(here("measure", "separability", "spans.npz", "-n", "narrow.safetensors"), "a network with 3 inputs")
     one_line(
         here("measure", "separability", "spans.npz", "--pairs", "-1"),
-        "--pairs -1: it should be greater than or equal to 0",
+        "--pairs: expected a value greater than or equal to 0, got -1",
     )
 
 

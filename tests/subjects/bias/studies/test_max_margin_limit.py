@@ -87,8 +87,8 @@ def test_powers_are_those_of_a_law(pair):
     assert powers(here) == pytest.approx([-0.7, -0.7])
 
 
-def test_a_kind_stands_once():
+def test_a_repeated_kind_is_an_error():
     from relulab.core.errors import UserError
 
-    with pytest.raises(UserError, match="once"):
+    with pytest.raises(UserError, match="appears twice"):
         MaxMarginLimit.configured("smoke", {"kinds": ("paper", "paper")})

@@ -80,15 +80,15 @@ def test_show_says_how(here):
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (("IB.T1", "--network", "net.safetensors"), "IB.T1 needs --data"),
-    (("IB.T1", "--data", "spans.csv", "--teacher", "net.safetensors"), "not --teacher"),
-    (("IB.L2", "--data", "spans.csv", "--network", "net.safetensors"), "not --network"),
+    (("IB.T1", "--network", "net.safetensors"), "IB.T1 on files needs --data"),
+    (("IB.T1", "--data", "spans.csv", "--teacher", "net.safetensors"), "leave out --teacher"),
+    (("IB.L2", "--data", "spans.csv", "--network", "net.safetensors"), "leave out --network"),
     (("IB.T1", "--data", "spans.csv", "--set", "linear=true"), "no setting 'linear'"),
     (("IB.T1", "--data", "spans.csv", "--set", "widht=3"), "did you mean 'width'"),
     (("IB.T1", "--data", "spans.csv", "--network", "biases.safetensors"), "with biases"),
-    (("IB.T1", "--data", "paper.csv", "--network", "net.safetensors"), "takes 4 inputs, the data have 6"),
+    (("IB.T1", "--data", "paper.csv", "--network", "net.safetensors"), "with as many inputs, got 4"),
     (("IB.T1", "--data", "nothing.csv"), "nothing.csv"),
-    (("SS.L1", "--data", "spans.csv", "--label", "y"), "SS.L1 needs all of --teacher"),
+    (("SS.L1", "--data", "spans.csv", "--label", "y"), "SS.L1 on files needs --teacher"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(words, says, files, here):
     import re

@@ -50,5 +50,5 @@ def test_more_alike_is_the_share_of_comparisons_won():
 
 
 def test_other_labels_are_refused():
-    with pytest.raises(UserError, match=r"labels \[-1, 1\]: 0 and 1 are the classes"):
+    with pytest.raises(UserError, match=r"expected labels 0 and 1, got \[-1, 1\]"):
         pairs(torch.ones(2, 2), torch.tensor([-1, 1]))

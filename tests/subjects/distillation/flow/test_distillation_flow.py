@@ -1,4 +1,4 @@
-"""The flow against its limit, against its factors, and both against explicit steps that are tiny."""
+"""The flow is compared with its limit, with the flow of the factors, and with many explicit steps."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def begun(X, w_star, depth, norm, widths=3):
 
 
 def factors_at_end(path):
-    """W_1, …, W_L of the last look."""
+    """W_1, …, W_L of the last snapshot."""
     return [matrices[-1] for name, matrices in path.states.items() if name.startswith("W_")]
 
 
@@ -40,7 +40,7 @@ def test_the_end_is_the_exact_limit(n, depth):
 
 
 def runge_kutta(f, y, h, steps):
-    """The classical method, with nothing adaptive about it."""
+    """The classical Runge–Kutta method with a fixed step."""
     for _ in range(steps):
         a = f(y)
         b = f(y + h / 2 * a)
@@ -72,7 +72,7 @@ def test_product_and_factors_against_explicit_steps(depth):
     by_product = distillation_flow(X, w_star, start, until=T)
     by_factors = distillation_flow(X, w_star, start, until=T, by="factors")
     for path in (by_product, by_factors):
-        assert path.times[-1].item() == pytest.approx(T) and not path.reached and "time 12 is over" in path.says
+        assert path.times[-1].item() == pytest.approx(T) and not path.reached and "time limit 12" in path.says
         torch.testing.assert_close(path.end, product(end), rtol=0, atol=1e-6)
     for a, b in zip(factors_at_end(by_factors), end, strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
@@ -87,7 +87,7 @@ def test_orthogonal_part_follows_d32_all_the_way():
     assert 0 < gaps.abs().max() < 1e3 * RELATIVE
 
 
-def test_unbalanced_factors_have_a_flow_of_their_own():
+def test_unbalanced_factors_need_the_flow_of_the_factors():
     X, w_star = case(3, 4)
     W = begun(X, w_star, 2, 0.1)
     W = [2 * W[0], W[1] / 2]
@@ -95,7 +95,7 @@ def test_unbalanced_factors_have_a_flow_of_their_own():
         distillation_flow(X, w_star, W)
     path = distillation_flow(X, w_star, W, by="factors")
     assert path.reached and float((X @ (path.end - w_star)).norm()) < 1e-6
-    # W_2ᵀW_2 − W_1W_1ᵀ never changes, so the balanced limit is another one
+    # W_2ᵀW_2 − W_1W_1ᵀ never changes, so the limit differs from the balanced one
     was, now = (b.T @ b - a @ a.T for a, b in (W, factors_at_end(path)))
     torch.testing.assert_close(now, was, rtol=0, atol=1e-7)
     assert float((path.end - deep_limit(X, w_star, product(W), 2).w).norm()) > 1e-3
@@ -115,19 +115,19 @@ def test_points_of_low_rank_and_bad_condition(depth):
         assert path.reached and float((path.end - deep_limit(points, w_star, start, depth).w).norm()) < 1e-6
 
 
-def test_a_start_on_the_wrong_side_goes_by_zero_and_arrives():
+def test_a_start_on_the_wrong_side_passes_near_zero_and_converges():
     X, w_star = case(8, 3)
     path = distillation_flow(X, w_star, -0.5 * w_star, depth=2)
     lengths = path["w"].norm(dim=1)
     assert path.reached and float((path.end - w_star).norm()) < 1e-6 and lengths.min() < 0.5 * lengths[0]
 
 
-def test_one_dimension_has_no_way_round_zero():
+def test_in_one_dimension_the_flow_stops_at_zero():
     path = distillation_flow([[1.0]], [1.0], [-0.5], depth=2)
     assert not path.reached and "w = 0" in path.says
 
 
-def test_a_start_at_the_end_stays():
+def test_a_start_at_the_limit_stays_there():
     X, w_star = case(5, 3)
     path = distillation_flow(X, w_star, w_star, depth=3)
     assert path.reached and len(path) == 1 and path.distance < 1e-15 and path["q"][0] == 0
@@ -140,20 +140,20 @@ def test_a_start_in_the_span_stays_in_it():
     assert path.reached and not path["q"].any() and float((path.end - distilled(X, w_star).w).norm()) < 1e-6
 
 
-def test_too_few_steps_are_said():
+def test_too_few_steps_are_reported():
     path = distillation_flow(*case(4, 4), steps=5)
-    assert not path.reached and "all steps" in path.says and path.distance > 0.01
+    assert not path.reached and "step limit" in path.says and path.distance > 0.01
 
 
-def test_mistakes_are_told():
+def test_wrong_arguments_raise_clear_errors():
     X, w_star = case(3, 4)
-    for options, words in (
-        ({"depth": 2}, "must not begin at zero"),
+    for options, message in (
+        ({"depth": 2}, "needs a start"),
         ({"start": np.zeros(4), "depth": 2}, "never leaves"),
-        ({"start": np.ones(5)}, "as many"),
-        ({"start": [np.ones((2, 4)), np.ones((1, 2))], "depth": 3}, "agree"),
+        ({"start": np.ones(5)}, "give 4 weights"),
+        ({"start": [np.ones((2, 4)), np.ones((1, 2))], "depth": 3}, "leave out depth"),
         ({"start": np.ones(4), "by": "factors"}, "list of factor"),
         ({"looks": 1}, "looks"),
     ):
-        with pytest.raises(UserError, match=words):
+        with pytest.raises(UserError, match=message):
             distillation_flow(X, w_star, **options)

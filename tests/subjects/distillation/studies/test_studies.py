@@ -1,4 +1,4 @@
-"""Studies of T5: what a unit measures, against plain computations, and that the claims can fail."""
+"""Studies of T5: measurements are compared with plain computations, and claims can fail."""
 
 import math
 import os
@@ -12,7 +12,7 @@ from relulab.core.seeds import Role, stream
 from relulab.subjects.distillation.tools.angle_laws import Angular, PolynomialAngles
 
 
-def whole(study) -> xr.Dataset:
+def combined(study) -> xr.Dataset:
     return xr.combine_by_coords([study.measure(unit, lambda steps: None) for unit in study.units()])
 
 
@@ -20,13 +20,13 @@ def verdicts(study, result) -> dict[str, str]:
     return {claim.id: claim.verdict.name for claim in study.claims(result)}
 
 
-def test_alignment_students_are_projections_and_their_risk_is_right():
+def test_alignment_students_are_projections_with_the_right_risk():
     study = find_study("T5.F3").configured("smoke", {"n_held_out": 2000})
-    result = whole(study)
+    result = combined(study)
     X = Angular(40, PolynomialAngles(2.0)).draw(stream(0, Role.TRAIN, 3, 2, 2_000_000), 5)
     w = np.linalg.pinv(X) @ X[:, 0]
-    one = result.sel(kappa=2.0, seed=3)
-    assert float(one.angle) == pytest.approx(math.acos(w[0] / np.linalg.norm(w)), abs=1e-7)
+    student = result.sel(kappa=2.0, seed=3)
+    assert float(student.angle) == pytest.approx(math.acos(w[0] / np.linalg.norm(w)), abs=1e-7)
     gap = abs(result.counted - result.risk)
     assert bool((gap < 5 * np.sqrt(result.risk.clip(1e-3) / 2000)).all())
     assert verdicts(study, result) == {"T5.F3.alignment": "HOLDS"}
@@ -35,9 +35,9 @@ def test_alignment_students_are_projections_and_their_risk_is_right():
     assert len(study.figures(result)["alignment"].axes) == 2
 
 
-def test_monotone_learners_come_from_the_same_sets():
+def test_monotone_learners_use_the_same_sets():
     study = find_study("T5.F5").configured("smoke")
-    result = whole(study)
+    result = combined(study)
     X = Angular(20, PolynomialAngles(1.0)).draw(stream(0, Role.TRAIN, 2), 60).reshape(10, 6, 20)
     gains = 0
     for x in X:
@@ -49,20 +49,20 @@ def test_monotone_learners_come_from_the_same_sets():
     soft = result.sel(seed=2, learner="gradient descent")
     assert soft.monotonicity.values.tolist() == [gains / 10, gains / 10]
     assert (result.risk.sel(q="fresh", learner="hard target") == result.risk.sel(q="same", learner="hard target")).all()
-    found = verdicts(study, result)
-    assert found["T5.F5.fresh"] == found["T5.F5.same"] == found["T5.F5.soft"] == found["T5.F5.hard"] == "HOLDS"
+    names = verdicts(study, result)
+    assert names["T5.F5.fresh"] == names["T5.F5.same"] == names["T5.F5.soft"] == names["T5.F5.hard"] == "HOLDS"
     wrong = verdicts(study, result.assign(monotonicity=1 - result.monotonicity))
     assert {wrong[f"T5.F5.{name}"] for name in ("fresh", "same", "soft")} == {"REFUTED"}
     assert len(study.figures(result)["monotonicity"].axes) == 2
 
 
-def test_bounds_are_above_and_would_be_found_out_if_not():
+def test_bounds_hold_and_violations_are_refuted():
     study = find_study("T5.T3.n").configured("smoke")
-    result = whole(study)
+    result = combined(study)
     assert result.sizes == {"seed": 5, "law": 4, "n": len(study.n), "task": 5}
     assert study.n[0] == 1 and study.n[-2:] == [19, 20] and float(result.risk.sel(n=20).max()) == 0
-    found = verdicts(study, result)
-    assert all(found[f"T5.T3.n.{name}"] == "HOLDS" for name in ("tasks", "curves", "perfect"))
+    names = verdicts(study, result)
+    assert all(names[f"T5.T3.n.{name}"] == "HOLDS" for name in ("tasks", "curves", "perfect"))
     high = result.assign(risk=result.risk + 1, task_low=result.task_bound + 0.1, left=result.left + 1)
     assert {verdicts(study, high)[f"T5.T3.n.{name}"] for name in ("tasks", "curves", "perfect")} == {"REFUTED"}
     bounds = study.bounds()
@@ -70,6 +70,20 @@ def test_bounds_are_above_and_would_be_found_out_if_not():
     assert bool((bounds.theorem <= bounds.corollary + 1e-9).all())
     figures = study.figures(result)
     assert len(figures["curves"].axes) == 4 and len(figures["tasks"].axes) == 1
+    assert {id for id in verdicts(study, result) if "rate" in id} == {f"T5.C2.rate-{k}" for k in ("0.5", "1", "2")}
+
+
+def test_there_is_no_claim_on_a_slope_without_two_numbers_of_points():
+    study = find_study("T5.T3.n").configured("smoke", {"d": 8, "tasks": 1, "task_sets": 5, "sets": 2})
+    assert not [id for id in verdicts(study, combined(study)) if "rate" in id]
+
+
+@pytest.mark.parametrize("id", ["T5.F3", "T5.F5", "T5.T3.n"])
+def test_every_figure_has_a_caption_and_every_claim_a_statistic(id):
+    study = find_study(id).configured("smoke")
+    result = combined(study)
+    assert set(study.figures(result)) == set(study.captions)
+    assert all(claim.statistic and not claim.says.endswith(".") for claim in study.claims(result))
 
 
 def test_optimization_bias_from_files_to_claims(made_up_digits, monkeypatch, tmp_path):
@@ -77,14 +91,14 @@ def test_optimization_bias_from_files_to_claims(made_up_digits, monkeypatch, tmp
     monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
     study = find_study("T5.F4").configured("smoke", {"n_teacher": 20, "n": 8, "delta": (0, 3, 300), "draws": 4})
     run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
-    result = whole(study)
+    result = combined(study)
     assert result.risk.sizes == {"seed": 5, "draw": 4, "delta": 3}
-    # without its random part every draw is the same student, with a large one its angle is nearly right
+    # For δ = 0 every draw gives the same student; for a large δ its angle is close to π/2.
     assert bool((result.risk.sel(delta=0) == result.risk.sel(delta=0, draw=0)).all())
     assert float(result.angle.sel(delta=300).min()) > 1.5 > float(result.angle.sel(delta=0).max())
     assert verdicts(study, result)["T5.F4.ends"] == "HOLDS"
     assert verdicts(study, result.assign(risk=1 - result.risk))["T5.F4.ends"] == "REFUTED"
-    with pytest.raises(UserError, match="n_teacher = 6100: the training file of MNIST has 40 zeros and ones"):
+    with pytest.raises(UserError, match="n_teacher = 6100, but the MNIST training file has 40 zeros and ones"):
         find_study("T5.F4").configured("paper").ready()
 
 

@@ -1,4 +1,4 @@
-"""Theorems on transfer risk and monotonicity, beyond their demonstrations: on samples, with laws known and not."""
+"""Theorems on transfer risk and monotonicity beyond their demonstrations: known and estimated distributions."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_with_an_estimated_law_the_bound_is_larger():
     assert known.conclusion[0].bound < estimated.conclusion[0].bound < 1
 
 
-def test_of_a_sample_it_can_be_refuted_but_not_proved_that_the_law_is_narrow():
+def test_a_sample_can_refute_but_not_prove_a_narrow_law():
     X, w_star, law = task()
     margin = task(1.0, 1.1)
     assert large_margin(*margin, n=3).verdict is Verdict.HOLDS
@@ -41,15 +41,17 @@ def test_of_a_sample_it_can_be_refuted_but_not_proved_that_the_law_is_narrow():
     assert polynomial_rate(X, w_star, kappa=0, n=5).verdict is Verdict.INCONCLUSIVE  # a bound of 2 says nothing
 
 
-def test_too_small_a_sample_cannot_tell_a_small_bound():
+def test_a_small_sample_cannot_decide_a_small_bound():
     X, w_star, law = task(1.0, 0.7, N=40)
-    found = transfer_risk_bound(X, w_star, law, n=7, sets=20)
-    assert found.verdict is Verdict.HOLDS and found.conclusion[0].bound == 0  # not one error may be met, nor is
+    finding = transfer_risk_bound(X, w_star, law, n=7, sets=20)
+    assert (
+        finding.verdict is Verdict.HOLDS and finding.conclusion[0].bound == 0
+    )  # a single error would refute it, and there is none
     X, w_star, law = task(4.0, N=40)
     assert transfer_risk_bound(X, w_star, law, n=7, sets=20).verdict is Verdict.INCONCLUSIVE
 
 
-def test_students_that_are_off_need_the_allowance():
+def test_approximate_students_need_the_allowance():
     X, w_star, law = task(0.5, 0.7, d=3)
     wide = approximate_students(X, w_star, law, epsilon=0.5, n=1)
     assert wide.verdict in (Verdict.HOLDS, Verdict.INCONCLUSIVE) and wide.conclusion[0].bound > 0
@@ -59,27 +61,29 @@ def test_students_that_are_off_need_the_allowance():
         assert sharp.conclusion[0].bound <= printed.conclusion[0].bound
 
 
-def test_monotonicity_does_not_speak_of_repeated_points():
+def test_monotonicity_does_not_apply_to_repeated_points():
     X, w_star, _ = task(N=6)
     assert strong_monotonicity(X, w_star).verdict is Verdict.HOLDS
     right = X.copy()
     right[2, 0] = 0
-    assert strong_monotonicity(right, w_star).verdict is Verdict.HOLDS  # a point at a right angle only adds nothing
+    assert (
+        strong_monotonicity(right, w_star).verdict is Verdict.HOLDS
+    )  # a point orthogonal to the teacher changes nothing
     assert strong_monotonicity(np.concatenate([X, X[:1] * 2]), w_star).verdict is Verdict.NOT_APPLICABLE
     assert strong_monotonicity(X[:1], w_star).verdict is Verdict.INCONCLUSIVE  # nothing was added
 
 
-def test_mistakes_are_one_sentence():
+def test_wrong_arguments_raise_clear_errors():
     X, w_star, _ = task()
     with pytest.raises(UserError, match="the teacher is zero"):
         transfer_risk_bound(X, w_star * 0)
     with pytest.raises(UserError, match="at most 1998"):
         transfer_risk_bound(X, w_star, n=1999)
-    with pytest.raises(UserError, match="whole numbers from 1"):
+    with pytest.raises(UserError, match="expected positive integers"):
         transfer_risk_bound(X, w_star, n=0)
 
 
-def test_points_along_the_teacher_suit_any_degree():
+def test_points_parallel_to_the_teacher_fit_any_degree():
     X = np.random.default_rng(0).standard_normal((50, 1))
     assert polynomial_rate(X, np.ones(1), n=1).conclusion[0].measured == 0
 
@@ -98,5 +102,5 @@ def test_a_rare_easy_point_does_not_refute_a_true_bound():
     made = Angular(300, Rare())
     for seed in range(12):
         X = made.draw(np.random.default_rng(seed), 200)
-        found = transfer_risk_bound(X, made.e1, Rare(), n=100, sets=20)
-        assert found.verdict is not Verdict.REFUTED
+        finding = transfer_risk_bound(X, made.e1, Rare(), n=100, sets=20)
+        assert finding.verdict is not Verdict.REFUTED

@@ -1,4 +1,4 @@
-"""Theorems 5.1 and 5.2 beyond their demonstrations, which are tried with those of all theorems."""
+"""Theorems 5.1 and 5.2 beyond their demonstrations, which are tested together with all theorems."""
 
 import numpy as np
 import pytest
@@ -15,20 +15,21 @@ def case(n, d, seed=0):
     return rng.standard_normal((n, d)), rng.standard_normal(d)
 
 
-def test_a_flow_that_did_not_arrive_shows_nothing():
-    assert shallow_student(*case(5, 5), steps=10).verdict is Verdict.INCONCLUSIVE
+def test_an_unfinished_flow_is_inconclusive():
+    finding = shallow_student(*case(5, 5), steps=10)
+    assert finding.verdict is Verdict.INCONCLUSIVE and "step limit" in finding.conclusion[0].detail
     assert deep_student(*case(5, 5), steps=10).verdict is Verdict.INCONCLUSIVE
 
 
-def test_points_that_repeat_each_other():
+def test_repeated_points():
     X, w_star = case(3, 4)
     assert shallow_student(np.concatenate([X, X]), w_star).verdict is Verdict.HOLDS
 
 
 def test_a_tiny_epsilon():
-    found = deep_student(*case(2, 30), depth=5, epsilon=1e-2, seed=3)
-    assert found.verdict is Verdict.HOLDS and found.conditions[0].measured < 1e-9
-    assert 0.9 < found.conclusion[0].measured / 1e-2 < 1  # the bound is nearly sharp where points are few
+    finding = deep_student(*case(2, 30), depth=5, epsilon=1e-2, seed=3)
+    assert finding.verdict is Verdict.HOLDS and finding.conditions[0].measured < 1e-9
+    assert 0.9 < finding.conclusion[0].measured / 1e-2 < 1  # the bound is nearly sharp where points are few
 
 
 def test_each_condition_by_itself():
@@ -40,8 +41,8 @@ def test_each_condition_by_itself():
     assert deep_student(X, w_star, start=[100 * w for w in W], epsilon=0.5).conditions[0].holds is False
 
 
-def test_mistakes_are_told():
-    with pytest.raises(UserError, match=r"T5\.T1 about one"):
+def test_wrong_arguments_raise_clear_errors():
+    with pytest.raises(UserError, match=r"use T5\.T1"):
         deep_student(*case(2, 3), depth=1)
     with pytest.raises(UserError, match="orthogonal to all points"):
         deep_student([[1.0, 0.0]], [0.0, 1.0])

@@ -1,4 +1,4 @@
-"""Angle laws and the points that follow them."""
+"""Angle distributions and points drawn from them."""
 
 import math
 
@@ -51,13 +51,13 @@ def test_the_rest_of_a_point_has_no_preferred_direction_and_its_length_is_gaussi
     assert abs(size.mean() - 1) < 4 * math.sqrt(2 / N)
 
 
-@pytest.mark.parametrize("make, words", [
+@pytest.mark.parametrize("make, message", [
     (lambda: PolynomialAngles(0), "kappa = 0"),
     (lambda: PolynomialAngles(float("nan")), "kappa = nan"),
     (lambda: PolynomialAngles(1, 2.0), "widest = 2.0"),
     (lambda: SphereAngles(1), "d = 1"),
     (lambda: Angular(1, PolynomialAngles()), "d = 1"),
 ])  # fmt: skip
-def test_impossible_laws_are_refused(make, words):
-    with pytest.raises(UserError, match=words):
+def test_impossible_laws_are_rejected(make, message):
+    with pytest.raises(UserError, match=message):
         make()

@@ -1,4 +1,4 @@
-"""Balanced starts, their length and sign, and the bound on it in both directions."""
+"""Balanced starts, their length and sign, and the bound on their length and its inverse."""
 
 from itertools import pairwise
 
@@ -37,7 +37,7 @@ def test_a_start_is_balanced_as_long_as_asked_and_better_than_zero(depth, widths
         assert all(torch.linalg.matrix_rank(matrix) == 1 for matrix in W) and imbalance(W) < 1e-14
 
 
-def test_imbalance_sees_one_layer_that_is_longer():
+def test_imbalance_detects_a_longer_layer():
     X, w_star = case()
     W = balanced_start(X, w_star, np.random.default_rng(0), depth=3, norm=1e-3)
     assert imbalance([W[0], 1.01 * W[1], W[2]]) == pytest.approx(1 - 1.01**-2, rel=1e-9)
@@ -59,14 +59,14 @@ def test_bound_at_its_ends():
     assert distance_bound(0.0, 2, 1.0).item() == 0
 
 
-def test_mistakes_are_told():
+def test_wrong_arguments_raise_clear_errors():
     X, w_star = case()
     rng = np.random.default_rng(0)
-    with pytest.raises(UserError, match="take a smaller norm"):
+    with pytest.raises(UserError, match="use a smaller norm"):
         balanced_start(X, w_star, rng, depth=2, norm=1e3)
     with pytest.raises(UserError, match="never moves"):
         balanced_start(X, w_star, rng, depth=2, norm=0.0)
     with pytest.raises(UserError, match="widths"):
         balanced_factors(w_star, rng, depth=3, widths=[4])
-    with pytest.raises(UserError, match="up to one row"):
+    with pytest.raises(UserError, match="got shapes"):
         factors([np.ones((3, 2)), np.ones((1, 4))])

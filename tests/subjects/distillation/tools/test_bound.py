@@ -1,4 +1,4 @@
-"""Bounds: the least over β, for known and for estimated laws, corollaries, and how many points are needed."""
+"""Bounds: the minimum over β for known and estimated distributions, corollaries, and the points needed."""
 
 import math
 
@@ -33,12 +33,12 @@ def brute(law, n, shift=0.0, tight=False, betas=200_001):
 @settings(deadline=None, max_examples=60)
 def test_the_least_bound_is_that_of_a_fine_grid(kappa, widest, n, shift, tight):
     law = PolynomialAngles(kappa, widest)
-    found = transfer_bound(law, n, delta=shift, tight=tight)
-    assert found.value.item() <= brute(law, n, shift, tight) + 1e-6
-    assert found.value.item() == pytest.approx(brute(law, n, shift, tight), abs=1e-3)
-    at = float(found.beta)
+    bound = transfer_bound(law, n, delta=shift, tight=tight)
+    assert bound.value.item() <= brute(law, n, shift, tight) + 1e-6
+    assert bound.value.item() == pytest.approx(brute(law, n, shift, tight), abs=1e-3)
+    at = float(bound.beta)
     here = law.p(at) + ((1 - law.p(at)) if tight else 1) * law.p(RIGHT - shift - at) ** n
-    assert found.value.item() == pytest.approx(min(1, float(here)), abs=1e-9) and 0 <= at <= RIGHT - shift
+    assert bound.value.item() == pytest.approx(min(1, float(here)), abs=1e-9) and 0 <= at <= RIGHT - shift
 
 
 @pytest.mark.parametrize("confidence", [None, 0.95])
@@ -46,9 +46,9 @@ def test_the_least_bound_is_that_of_a_fine_grid(kappa, widest, n, shift, tight):
 def test_for_a_sample_the_least_is_exact(confidence, n):
     angles = PolynomialAngles(1.5).quantile(np.random.default_rng(n).random(60))
     law = EstimatedAngles(np.repeat(angles, 2), confidence)  # ties too
-    found = transfer_bound(law, n).value.item()
-    assert found <= brute(law, n) + 1e-12
-    assert found == pytest.approx(brute(law, n), abs=1e-9)
+    bound = transfer_bound(law, n).value.item()
+    assert bound <= brute(law, n) + 1e-12
+    assert bound == pytest.approx(brute(law, n), abs=1e-9)
 
 
 def test_it_falls_with_n_the_tight_form_is_below_and_the_corollaries_above():
@@ -101,9 +101,11 @@ def test_a_band_wider_than_the_wanted_risk_is_never_enough():
 def test_the_band_covers_the_whole_law_as_often_as_it_says():
     rng, theta, law, covered = np.random.default_rng(0), np.linspace(0, RIGHT, 2001), PolynomialAngles(1), 0
     for _ in range(400):
-        found = EstimatedAngles(law.quantile(rng.random(50)), 0.9)
+        estimate = EstimatedAngles(law.quantile(rng.random(50)), 0.9)
         # just beyond every angle the share is lowest
-        covered += (found.p(found.steps) >= law.p(found.steps) - 1e-12).all() and (found.p(theta) >= law.p(theta)).all()
+        covered += (estimate.p(estimate.steps) >= law.p(estimate.steps) - 1e-12).all() and (
+            estimate.p(theta) >= law.p(theta)
+        ).all()
     assert 0.9 - 4 * math.sqrt(0.09 / 400) < covered / 400 < 1
 
 
@@ -129,23 +131,23 @@ def test_on_random_tasks_the_bound_is_above_the_lower_limit_of_the_risk():
     assert nearest < 50  # or the comparison would say nothing
 
 
-@pytest.mark.parametrize("call, words", [
+@pytest.mark.parametrize("call, message", [
     (lambda: transfer_bound(PolynomialAngles(), 0), "n = 0"),
-    (lambda: transfer_bound(PolynomialAngles(), np.array([1.5])), "whole numbers"),
+    (lambda: transfer_bound(PolynomialAngles(), np.array([1.5])), "positive integers"),
     (lambda: transfer_bound(PolynomialAngles(), 3, delta=2.0), "delta = 2.0"),
-    (lambda: samples_needed(PolynomialAngles(), 0.0), "wanted risk of 0.0"),
-    (lambda: samples_needed(PolynomialAngles(), 0.1, d=0), "d = 0: a whole number"),
-    (lambda: transfer_bound(PolynomialAngles(), 3, d=-3), "d = -3: a whole number"),
+    (lambda: samples_needed(PolynomialAngles(), 0.0), "wanted risk above 0 and at most 1, got 0.0"),
+    (lambda: samples_needed(PolynomialAngles(), 0.1, d=0), "number of dimensions, got d = 0"),
+    (lambda: transfer_bound(PolynomialAngles(), 3, d=-3), "number of dimensions, got d = -3"),
     (lambda: delta(0.6, 1.0), "0 ≤ ε ≤ ‖ŵ‖/2"),
     (lambda: margin_bound(1.5, 3), "a probability"),
     (lambda: polynomial_bound(-1, 3), "degree of 0 or more"),
-    (lambda: EstimatedAngles([]), "there are no angles"),
+    (lambda: EstimatedAngles([]), "at least one angle"),
     (lambda: EstimatedAngles([2.0]), "from 0 to π/2"),
     (lambda: EstimatedAngles([float("nan")]), "from 0 to π/2"),
-    (lambda: EstimatedAngles([0.1], 0.3), "confidence 0.3"),
-    (lambda: EstimatedAngles.of([[1.0, 0.0], [0.0, 0.0]], [1.0, 0.0]), "1 of 2 points are zero, the first is row 1"),
+    (lambda: EstimatedAngles([0.1], 0.3), "got 0.3"),
+    (lambda: EstimatedAngles.of([[1.0, 0.0], [0.0, 0.0]], [1.0, 0.0]), "1 of 2 points are zero and have"),
 ])  # fmt: skip
-def test_mistakes_are_one_sentence(call, words):
+def test_wrong_arguments_raise_one_sentence(call, message):
     with pytest.raises(UserError) as error:
         call()
-    assert words in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value) and "\n" not in str(error.value)

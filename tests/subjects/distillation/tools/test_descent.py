@@ -1,4 +1,4 @@
-"""Gradient descent follows the flow, ends where it does, and says when its step is too long."""
+"""Gradient descent follows the flow, ends at the same limit, and rejects a step that is too long."""
 
 import numpy as np
 import pytest
@@ -42,30 +42,30 @@ def test_one_layer_ends_at_the_projection(n):
 def test_small_steps_are_the_flow():
     X, w_star = case(3, 5)
     start = balanced_start(X, w_star, np.random.default_rng(9), depth=2, norm=0.1)
-    whole, half = (distillation_descent(X, w_star, start, step=h, steps=round(20 / h)).end for h in (0.1, 0.05))
+    coarse, fine = (distillation_descent(X, w_star, start, step=h, steps=round(20 / h)).end for h in (0.1, 0.05))
     flow = distillation_flow(X, w_star, start, until=20.0).end
-    first, second = (float((w - flow).norm()) for w in (whole, half))
+    first, second = (float((w - flow).norm()) for w in (coarse, fine))
     assert first < 0.02 and 1.8 < first / second < 2.2  # Euler's method is of order one
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_the_default_step_descends_and_a_long_one_is_refused(depth):
+def test_the_default_step_descends_and_a_long_step_is_rejected(depth):
     X, w_star = case(12, 4)
     start = balanced_start(X, w_star, np.random.default_rng(9), depth=depth, norm=0.1)
     path = distillation_descent(X, w_star, start, steps=800)
     assert (path["loss"].diff() <= 0).all() and path["loss"][-1] < 1e-2 * path["loss"][0]
     step = largest_step(X, w_star, start)
-    with pytest.raises(UserError, match="does not settle"):
+    with pytest.raises(UserError, match="does not converge"):
         distillation_descent(X, w_star, start, step=1000 * step, steps=500)
 
 
-def test_a_step_just_too_long_for_one_layer_goes_up_and_down():
+def test_a_step_slightly_too_long_oscillates():
     X, w_star = case(12, 4)
-    with pytest.raises(UserError, match="take a smaller step"):
+    with pytest.raises(UserError, match="use a smaller step"):
         distillation_descent(X, w_star, step=6 * largest_step(X, w_star, [w_star[None]]), steps=300)
 
 
-def test_mistakes_are_told():
+def test_wrong_arguments_raise_clear_errors():
     X, w_star = case(3, 4)
     with pytest.raises(UserError, match="all points are zero"):
         distillation_descent(0 * X, w_star)

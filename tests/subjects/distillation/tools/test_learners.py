@@ -23,14 +23,14 @@ from relulab.subjects.distillation.tools.logistic import logistic_regression
 def test_the_hard_target_is_the_shortest_vector_with_margins_of_one(n, d):
     rng = np.random.default_rng(n)
     X, w_star = rng.standard_normal((2, n, d)), rng.standard_normal(d)
-    found = hard_target(X, w_star)
+    students = hard_target(X, w_star)
     for i in range(2):
         Z = X[i] * np.sign(X[i] @ w_star)[:, None]
         constraint = {"type": "ineq", "fun": lambda w, Z=Z: Z @ w - 1, "jac": lambda w, Z=Z: Z}
         start = w_star / (Z @ w_star).min()
         naive = minimize(lambda w: w @ w / 2, start, jac=lambda w: w, method="SLSQP", constraints=[constraint],
                          options={"maxiter": 500, "ftol": 1e-14})  # fmt: skip
-        np.testing.assert_allclose(found[i], naive.x, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(students[i], naive.x, rtol=1e-5, atol=1e-6)
 
 
 def test_all_minimizers_fit_the_labels_and_are_as_long_as_they_should_be():

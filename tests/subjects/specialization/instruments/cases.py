@@ -1,4 +1,4 @@
-"""What the instruments of specialization are tried on by the battery."""
+"""Arguments for the common tests of the instruments of specialization."""
 
 import torch
 from battery import LANES, SAMPLES, STUDENTS, TEACHERS, Case, drawn, net, points

@@ -1,4 +1,4 @@
-"""Alignment of nodes against angles one by one."""
+"""Alignment of nodes compared with angles, one by one."""
 
 import math
 
@@ -23,11 +23,11 @@ def test_every_pair_as_defined():
     g = torch.Generator().manual_seed(0)
     w_star, w = torch.randn(4, 3, generator=g).double(), torch.randn(7, 3, generator=g).double()
     b_star, b = torch.randn(4, generator=g).double() / 5, torch.randn(7, generator=g).double() / 5
-    found = alignment(Nodes(w_star, b_star), Nodes(w, b))
+    errors = alignment(Nodes(w_star, b_star), Nodes(w, b))
     for j in range(4):
         for k in range(7):
             expected = naive(w_star[j].tolist(), float(b_star[j]), w[k].tolist(), float(b[k]))
-            assert float(found[j, k]) == pytest.approx(expected, abs=1e-12)
+            assert float(errors[j, k]) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("theta", [1e-2, 1e-6, 1e-9, 1e-12])
@@ -50,8 +50,8 @@ def test_positive_rescaling_changes_nothing(scale):
 
 def test_the_other_side_and_no_side_are_not_aligned():
     w, b = torch.tensor([[1.0, 2.0], [0.0, 0.0]]), torch.tensor([0.5, 0.5])
-    found = alignment(Nodes(w, b), Nodes(-w, -b))
-    assert float(found[0, 0]) == 1 and found[1].isinf().all() and found[:, 1].isinf().all()
+    errors = alignment(Nodes(w, b), Nodes(-w, -b))
+    assert float(errors[0, 0]) == 1 and errors[1].isinf().all() and errors[:, 1].isinf().all()
     assert regular(Nodes(w, b)).w[1].tolist() == [0, 0] and float(regular(Nodes(w, b)).b[1]) == 0
 
 
@@ -74,10 +74,10 @@ def test_a_pair_node_by_node():
 
     star, net = exact_pair(flipped=True)
     x = rl.specialization.Box.around(3).draw(500, torch.Generator().manual_seed(0))
-    found = pair_rows(star, net, x, band=0.2)
-    rows = {row["node"]: row for row in found["nodes"]}
-    assert [row["strength"] for row in found["nodes"]] == sorted((r["strength"] for r in rows.values()), reverse=True)
-    assert found["gradient"] < 1e-12 and all(row["epsilon"] < 1e-12 for row in rows.values())
+    pairs = pair_rows(star, net, x, band=0.2)
+    rows = {row["node"]: row for row in pairs["nodes"]}
+    assert [row["strength"] for row in pairs["nodes"]] == sorted((r["strength"] for r in rows.values()), reverse=True)
+    assert pairs["gradient"] < 1e-12 and all(row["epsilon"] < 1e-12 for row in rows.values())
     assert not rows[0]["same_side"] and all(rows[j]["same_side"] for j in (1, 2, 3))
     nodes, mine, box = rl.specialization.lowest(star), rl.specialization.lowest(net), rl.specialization.Box.of(x)
     for j, row in rows.items():

@@ -268,7 +268,7 @@ def test_layer_correlations_of_channels():
     assert_close(rho["1"], naive_correlation(channel_samples(teacher, x), channel_samples(student, x)), 1e-5)
 
 
-def test_hooks_are_gone_afterwards():
+def test_hooks_are_gone_afterward():
     teacher, student = sequential(3), sequential(4)
     relulab.specialization.layer_correlations(teacher, student, torch.randn(5, 4))
     assert not any(m._forward_hooks for net in (teacher, student) for m in net.modules())

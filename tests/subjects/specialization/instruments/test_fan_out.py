@@ -84,7 +84,7 @@ def test_relu_that_is_used_twice_has_two_layers_of_units():
         assert norms.tolist() == pytest.approx(norms_out_of(reader), abs=1e-6)
 
 
-def test_hooks_are_gone_afterwards():
+def test_hooks_are_gone_afterward():
     net = TwoHeads()
     relulab.specialization.fan_out(net, torch.randn(6, 3, dtype=torch.float64))
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())

@@ -1,4 +1,4 @@
-"""Histories of training: against loops over looks, on checkpoints of plain modules, and from the command line."""
+"""Histories of training: compared with loops over snapshots, on plain modules, and from the command line."""
 
 import json
 
@@ -21,50 +21,50 @@ def test_by_loops(seed):
     rho = correlations(seed=seed)
     t, m, n = rho.shape
     for j in range(m):
-        looks = [i for i in range(t) if max(float(rho[i, j, k]) for k in range(n)) > 0.9]
-        assert int(rl.specialization.recovered_at(rho, 0.9)[j]) == (looks[0] if looks else -1)
+        snapshots = [i for i in range(t) if max(float(rho[i, j, k]) for k in range(n)) > 0.9]
+        assert int(rl.specialization.recovered_at(rho, 0.9)[j]) == (snapshots[0] if snapshots else -1)
     for k in range(n):
         followed, shifts = None, 0
         for i in range(t):
             best = max(range(m), key=lambda j: float(rho[i, j, k]))
-            mine = best if float(rho[i, best, k]) > 0.7 else None
-            assert int(rl.specialization.focus(rho, 0.7)[i, k]) == (-1 if mine is None else mine)
-            if mine is not None:
-                shifts += followed is not None and mine != followed
-                followed = mine
+            node = best if float(rho[i, best, k]) > 0.7 else None
+            assert int(rl.specialization.focus(rho, 0.7)[i, k]) == (-1 if node is None else node)
+            if node is not None:
+                shifts += followed is not None and node != followed
+                followed = node
         assert int(rl.specialization.focus_shifts(rho, 0.7)[k]) == shifts
 
 
-def test_checkpoints_of_a_plain_module_tell_their_history():
+def test_history_of_the_checkpoints_of_a_plain_module():
     teacher = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
     other = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
     x = torch.randn(200, 4, generator=torch.Generator().manual_seed(0))
-    (found,) = rl.specialization.history(teacher, [other, teacher], x)
-    assert found.rho.shape == (2, 3, 3)
-    torch.testing.assert_close(found.strength, teacher[2].weight.data.norm(dim=0).double())
-    rows = found.rows(0.999)
-    assert [row["node"] for row in rows] == found.strength.argsort(descending=True).tolist()
+    (layer,) = rl.specialization.history(teacher, [other, teacher], x)
+    assert layer.rho.shape == (2, 3, 3)
+    torch.testing.assert_close(layer.strength, teacher[2].weight.data.norm(dim=0).double())
+    rows = layer.rows(0.999)
+    assert [row["node"] for row in rows] == layer.strength.argsort(descending=True).tolist()
     assert all(row["recovered_at"] == 1 and row["student"] == row["node"] for row in rows)
 
 
 def test_units_that_no_linear_layer_reads_have_no_strength():
     teacher = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Hardtanh(), nn.Linear(3, 2))
-    (found,) = rl.specialization.history(teacher, [teacher], torch.randn(50, 4))
-    assert found.strength is None and [row["node"] for row in found.rows()] == [0, 1, 2]
+    (layer,) = rl.specialization.history(teacher, [teacher], torch.randn(50, 4))
+    assert layer.strength is None and [row["node"] for row in layer.rows()] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("students, sentence", [
     (lambda: [], "at least one"),
     (lambda: [rl.MLP((4, 3, 2)), rl.MLP((4, 5, 2))], "different shapes"),
-    (lambda: [rl.MLP((4, 3, 2), lanes=2)], "many lanes"),
+    (lambda: [rl.MLP((4, 3, 2), lanes=2)], "several lanes"),
     (lambda: [rl.MLP((4, 3, 3, 2))], "layers"),
 ])  # fmt: skip
-def test_mistakes_are_said(students, sentence):
+def test_errors(students, sentence):
     with pytest.raises(rl.UserError, match=sentence):
         rl.specialization.history(rl.torch_default((4, 3, 2), seeds=[0]), students(), torch.randn(20, 4))
 
 
-def test_the_command_tells_it_from_files(tmp_path):
+def test_the_command_on_files(tmp_path):
     teacher, start = rl.torch_default((4, 3, 2), seeds=[0]), rl.torch_default((4, 6, 2), seeds=[1])
     end = rl.MLP((4, 6, 2))
     end.W[0].data[:], end.b[0].data[:] = teacher.W[0].data.repeat(1, 1, 2), teacher.b[0].data.repeat(1, 1, 2)
@@ -79,4 +79,4 @@ def test_the_command_tells_it_from_files(tmp_path):
     assert {row["recovered_at"] for row in layer["nodes"]} == {1} and (tmp_path / "h.svg").read_text().count("<svg")
     assert all(row["followers"] == 2 and row["student"] in (row["node"], row["node"] + 3) for row in layer["nodes"])
     table = CliRunner().invoke(build(), words).output
-    assert "3 of 3 teacher nodes recovered" in table and "two.safetensors" in table
+    assert "teacher nodes recovered 3 of 3" in " ".join(table.split()) and "two.safetensors" in table

@@ -21,22 +21,22 @@ def draw(rng, d: int, m: int = 3, n: int = 4, holes: float = 0.0):
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("d", [1, 2, 3, 6])
-def test_the_largest_input_on_a_boundary_is_the_linear_programs(d, holes):
+def test_the_largest_input_on_a_boundary_is_that_of_a_linear_program(d, holes):
     rng = np.random.default_rng(d)
     for _ in range(10):
         (w, b), (w_k, b_k), low, high = case = draw(rng, d, holes=holes)
-        found = sight(*case)
+        largest = sight(*case)
         for j in range(3):
             for k in range(4):
                 bounds = torch.stack([low, high], 1).tolist()
                 program = linprog(-w_k[k].numpy(), A_eq=w[j][None].numpy(), b_eq=[-float(b[j])], bounds=bounds)
                 expected = -program.fun + float(b_k[k]) if program.status == 0 else -np.inf
-                assert float(found[j, k]) == pytest.approx(expected, abs=1e-9)
+                assert float(largest[j, k]) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_observers_are_those_that_dense_sampling_sees(d):
-    """200 cases: what a point shows is found, and what is found is shown unless it is a corner too small to hit."""
+    """200 cases: every sampled observer is reported; others are reported only where samples miss a small corner."""
     rng, corners, seen = np.random.default_rng(10 + d), 0, 0
     for _ in range(100):
         (w, b), (w_k, b_k), low, high = case = draw(rng, d, m=1, n=1)
@@ -44,10 +44,10 @@ def test_observers_are_those_that_dense_sampling_sees(d):
         on = x - ((x @ w[0] + b[0]) / w[0].square().sum())[:, None] * w[0]  # dropped onto the boundary
         on = on[((on >= low) & (on <= high)).all(1)]
         shown = bool((on @ w_k[0] + b_k[0] > 0).any())
-        found = bool(observers(*case)[0, 0])
-        assert found or not shown
-        corners += found and not shown
-        seen += found
+        observed = bool(observers(*case)[0, 0])
+        assert observed or not shown
+        corners += observed and not shown
+        seen += observed
     assert 10 < seen < 90 and corners <= 5
 
 
@@ -60,7 +60,7 @@ def test_a_node_without_weights_and_a_boundary_off_the_box_have_no_observers():
         observers(everywhere, everywhere, box, -box)
 
 
-def test_counts_are_counts():
+def test_counts_equal_loops():
     rng = np.random.default_rng(0)
     (w, b), (w_k, b_k), *_ = draw(rng, 3)
     x = torch.from_numpy(rng.normal(size=(400, 3)))

@@ -34,9 +34,9 @@ def test_eta_on_a_line_is_that_of_all_bands(scale):
 def test_eta_in_the_plane_lies_between_the_estimates():
     x, scale = draw(60, 2, 1), 0.2
     angles = [math.pi * i / 400 for i in range(400)]
-    found = max(eta_along((x @ torch.tensor([math.cos(a), math.sin(a)]).double()).tolist(), scale, 2) for a in angles)
+    truth = max(eta_along((x @ torch.tensor([math.cos(a), math.sin(a)]).double()).tolist(), scale, 2) for a in angles)
     low, high = rl.specialization.eta(x, scale)
-    assert low <= high and found <= high and low >= 0.8 * found and high <= 1.6 * found
+    assert low <= high and truth <= high and low >= 0.8 * truth and high <= 1.6 * truth
 
 
 def test_eta_grows_as_bands_get_thin():
@@ -81,7 +81,7 @@ def test_tau_by_loops():
     (lambda x: rl.specialization.tau(Nodes(torch.ones(1, 2).double(), torch.zeros(1).double()), x, 0.1, 1), "2 inputs"),
     (lambda x: rl.specialization.tau(Nodes(x[:1], x[:1, 0]), x, 2, 1), "scale ≤ widest"),
 ])  # fmt: skip
-def test_mistakes_are_said(call, sentence):
+def test_errors(call, sentence):
     with pytest.raises(rl.UserError, match=sentence):
         call(draw(20, 3))
 

@@ -1,4 +1,4 @@
-"""The verbs measure and check on a user's files: numbers as the library gives them, mistakes in one line."""
+"""The commands measure, prune and check on files: the numbers of the library, and errors in one line."""
 
 import csv
 import json
@@ -60,8 +60,8 @@ def test_correlations_as_a_table(files, here):
     code, out, err = here(*CORRELATION, "--threshold", "0.5")
     assert code == 0 and not err
     for rho in direct(files):
-        assert f"{rho.shape[0]} units of A, {rho.shape[1]} of B" in out
-        assert f"{int((rho.amax(1) > 0.5).sum())} followed above 0.5" in out
+        assert f"{rho.shape[0]} in A, {rho.shape[1]} in B" in out
+        assert f"{int((rho.amax(1) > 0.5).sum())} of {rho.shape[0]} (ρ > 0.5)" in out
         assert all(f"{r:.4f}" in out for r in rho.amax(1).tolist())
 
 
@@ -131,7 +131,7 @@ def test_the_gradient_rule(files, here):
         assert row["rms"] == pytest.approx(float(g.square().mean().sqrt()), rel=1e-10)
         assert row["max"] == pytest.approx(float(g.abs().max()), rel=1e-10)
     code, out, err = here(*words)
-    assert code == 0 and not err and "HOLDS" in out and "layer 3: |g| is" in out
+    assert code == 0 and not err and "HOLDS" in out and "largest |g|" in out
 
 
 CHECK = ("--teacher", "a.safetensors", "--student", "b.safetensors", "--data", "x.npy")
@@ -170,10 +170,10 @@ def test_the_push_under_spherical_inputs(files, here):
 @pytest.mark.parametrize("left", [0, 2, 4])
 def test_all_three_files_are_needed(files, here, left):
     words = CHECK[:left] + CHECK[left + 2 :]
-    one_line(here("check", "SS.L1", *words), "needs all of --teacher, --student and --data")
+    one_line(here("check", "SS.L1", *words), "needs --teacher, --student and --data")
 
 
-def test_theorems_on_other_things_say_so(files, here, monkeypatch):
+def test_theorems_that_cannot_be_checked_on_files(files, here, monkeypatch):
     theorem = replace(find_theorem("SS.L1"), on={})
     monkeypatch.setattr("relulab.lab.catalog.find_theorem", lambda id: theorem)
     one_line(here("check", "SS.L1", *CHECK), "cannot be checked on files")
@@ -255,7 +255,7 @@ def test_networks_that_cannot_be_compared(files, here):
     bad("one.npy")
     one_line(here(*CORRELATION[:-1], "one.npy"), "at least two samples")
     bad("shallow.pt")
-    one_line(here("measure", "correlation", "a.safetensors", "shallow.pt", "-d", "x.npy"), "layers cannot be paired")
+    one_line(here("measure", "correlation", "a.safetensors", "shallow.pt", "-d", "x.npy"), "networks of the same depth")
     bad("linear.pt")
     for out in ([], ["--out", "rho.png"], ["--out", "rho.nc"]):
         one_line(here("measure", "correlation", "linear.pt", "linear.pt", "-d", "x.npy", *out), "no hidden layer")
@@ -269,11 +269,11 @@ def test_places_that_cannot_be_written(files, here, out):
 
 
 @pytest.mark.parametrize("slope", ["1.5", "-1", "nan"])
-def test_slopes_that_are_none(files, here, slope):
+def test_invalid_slopes(files, here, slope):
     one_line(here(*CORRELATION, f"--slope={slope}"), "slope")
 
 
-def test_prune_writes_a_smaller_network_and_says_what_it_lost(here, tmp_path):
+def test_prune_writes_a_smaller_network_and_reports_the_loss(here, tmp_path):
     small = torch_default((4, 3, 2), seeds=[0]).module()
     twice = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
     twice[0].weight.data, twice[0].bias.data = (torch.cat([p.data, 2 * p.data]) for p in small[0].parameters())
@@ -290,7 +290,7 @@ def test_prune_writes_a_smaller_network_and_says_what_it_lost(here, tmp_path):
     points = torch.from_numpy(x).float()
     torch.testing.assert_close(loaded(points)[0], twice(points), rtol=1e-4, atol=1e-5)
     code, out, _ = here(*words)
-    assert code == 0 and "3 kept" in " ".join(out.split()) and "kept nodes" in out
+    assert code == 0 and "nodes kept 3 of 6" in " ".join(out.split()) and "share of variance lost" in out
     save(small, tmp_path / "teacher.safetensors")
     code, out, _ = here(*words[:4], "--teacher", "teacher.safetensors", "--figure", "curve.png")
     assert code == 0 and "teacher node" in out and "0, 3" in out
@@ -300,7 +300,7 @@ def test_prune_writes_a_smaller_network_and_says_what_it_lost(here, tmp_path):
         assert code == 2 and err.count("\n") == 1 and not out
 
 
-def test_alignment_says_who_lies_on_whom_and_who_sees_it(here, tmp_path):
+def test_alignment_of_nodes_and_their_observers(here, tmp_path):
     star = torch_default((4, 3, 2), seeds=[0])
     twice = MLP((4, 6, 2))
     twice.W[0].data[:], twice.b[0].data[:] = star.W[0].data.repeat(1, 1, 2), star.b[0].data.repeat(1, 1, 2)
@@ -323,11 +323,11 @@ def test_alignment_says_who_lies_on_whom_and_who_sees_it(here, tmp_path):
     assert code == 0 and "HOLDS" in out
     files = ("--teacher", "star.safetensors", "--student", "twice.safetensors", "--data", "x.npy")
     one_line(here("check", "SS.T1", *files, "--set", "boxes=true"), "did you mean 'box'")
-    one_line(here("check", "SS.T3", *files, "--set", "epsilon=small"), "epsilon = 'small'")
-    one_line(here("check", "SS.L1", *files, "--set", "epsilon=1"), "it has none")
+    one_line(here("check", "SS.T3", *files, "--set", "epsilon=small"), "got 'small'")
+    one_line(here("check", "SS.L1", *files, "--set", "epsilon=1"), "takes no settings")
 
 
-def test_users_mistakes_on_pairs_are_sentences(here, tmp_path):
+def test_errors_on_pairs_are_one_line(here, tmp_path):
     star, dead = torch_default((4, 3, 2), seeds=[0]), MLP((4, 3, 2))
     save(star, tmp_path / "star.safetensors")
     save(dead, tmp_path / "dead.safetensors")
@@ -337,7 +337,10 @@ def test_users_mistakes_on_pairs_are_sentences(here, tmp_path):
     np.save(tmp_path / "flat.npy", x * [1, 0, 1, 1])
     code, out, _ = here("measure", "alignment", "star.safetensors", "dead.safetensors", "-d", "x.npy", "--json")
     assert code == 0 and {row["epsilon"] for row in json.loads(out)["nodes"]} == {None}
-    one_line(here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "flat.npy"), "input 1 has one")
+    one_line(
+        here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "flat.npy"),
+        "input 1 has only one value",
+    )
     files = ("--teacher", "star.safetensors", "--student", "five.safetensors", "-d", "x.npy")
     for theorem in ("SS.L4", "SS.T1", "SS.T2", "SS.T3", "SS.T4", "S0.T1", "S0.T5"):
         one_line(here("check", theorem, *files), "inputs")
@@ -347,7 +350,7 @@ def test_users_mistakes_on_pairs_are_sentences(here, tmp_path):
     one_line(here("prune", "dead.safetensors", "-d", "x.npy"), "zero weights")
 
 
-def test_checkpoints_that_a_shell_sorted_are_taken_by_their_numbers(here, tmp_path):
+def test_checkpoints_in_alphabetical_order_are_sorted_by_number(here, tmp_path):
     star = torch_default((4, 3, 2), seeds=[0])
     save(star, tmp_path / "star.safetensors")
     for epoch in (1, 2, 10):
@@ -356,10 +359,13 @@ def test_checkpoints_that_a_shell_sorted_are_taken_by_their_numbers(here, tmp_pa
     words = ("measure", "strength", "star.safetensors", "e1.safetensors", "e10.safetensors", "e2.safetensors")
     code, out, err = here(*words, "-d", "x.npy", "--json", "--threshold", "0.9999")
     document = json.loads(out)
-    assert code == 0 and not err and "by their numbers" in here(*words, "-d", "x.npy")[1]
+    assert code == 0 and not err and "sorted by number" in here(*words, "-d", "x.npy")[1]
     assert document["checkpoints"] == ["e1.safetensors", "e2.safetensors", "e10.safetensors"]
     assert {row["recovered_at"] for row in document["layers"][0]["nodes"]} == {1}
     backwards = ("measure", "strength", "star.safetensors", "e10.safetensors", "e1.safetensors")
     code, out, err = here(*backwards, "-d", "x.npy", "--json")
-    assert not err and json.loads(out)["checkpoints"] == ["e10.safetensors", "e1.safetensors"]  # an order of one's own
-    one_line(here(*words, "-d", "x.npy", "--threshold", "2"), "--threshold 2: it should be less than 1")
+    assert not err and json.loads(out)["checkpoints"] == [
+        "e10.safetensors",
+        "e1.safetensors",
+    ]  # any other order is kept
+    one_line(here(*words, "-d", "x.npy", "--threshold", "2"), "--threshold: expected a value less than 1, got 2")

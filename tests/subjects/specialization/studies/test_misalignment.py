@@ -1,4 +1,4 @@
-"""The study of misalignment: its claims on made-up results, what a look sees by loops, and one unit for real."""
+"""The study of misalignment: its claims on synthetic results, a snapshot by loops, and one measured unit."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_students_that_diverged_give_no_slope():
     assert study.claims(result)[0].verdict is Verdict.INCONCLUSIVE
 
 
-def test_a_look_by_loops():
+def test_a_snapshot_by_loops():
     star = rl.specialization.teacher((4, 3, 2), seeds=[1])
     net = rl.torch_default((4, 5, 2), seeds=[2], dtype=torch.float64)
     x = torch.randn(30, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

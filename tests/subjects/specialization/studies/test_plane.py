@@ -1,4 +1,4 @@
-"""The study of lines in the plane: naive twins of what it computes, claims on made-up results, a small run for real."""
+"""The study of lines in the plane: naive computations, claims on synthetic results, and a small run."""
 
 import math
 
@@ -37,7 +37,7 @@ def test_the_share_is_that_of_the_summed_outputs():
     net = torch_default((2, 6, 5), seeds=range(3)).double()
     x = torch.randn(3, 400, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     chosen = torch.tensor([[True, False] * 3, [False] * 6, [True] * 6])
-    found = share(net, x, chosen)
+    shares = share(net, x, chosen)
     for i in range(3):
         whole, part = [], []
         for point in x[i]:
@@ -47,8 +47,8 @@ def test_the_share_is_that_of_the_summed_outputs():
             ]
             whole.append(sum(terms))
             part.append(sum((t for k, t in enumerate(terms) if chosen[i, k]), np.zeros(5)))
-        assert float(found[i]) == pytest.approx(np.var(part, axis=0).sum() / np.var(whole, axis=0).sum(), rel=1e-9)
-    assert found[1] == 0 and found[2] == pytest.approx(1)
+        assert float(shares[i]) == pytest.approx(np.var(part, axis=0).sum() / np.var(whole, axis=0).sum(), rel=1e-9)
+    assert shares[1] == 0 and shares[2] == pytest.approx(1)
 
 
 def test_opposite_students_cancel_in_the_share():
@@ -76,7 +76,7 @@ def test_a_start_has_the_norms_of_the_printed_legend():
     assert v.min() > 0.025 and v.max() < 0.045  # printed: 0.03 to 0.04
 
 
-def test_what_is_recorded_is_what_the_networks_have():
+def test_recorded_values_are_those_of_the_networks():
     study = small(steps=20, epochs=3)
     data = study.measure(study.units()[0], lambda steps: None)
     task, student = study.task((0, 1)), study.student((0, 1))
@@ -96,7 +96,7 @@ def test_what_is_recorded_is_what_the_networks_have():
         assert float(end.loss[i]) == pytest.approx(float(gap), rel=1e-5)
 
 
-def test_a_seed_does_not_depend_on_who_travels_beside_it():
+def test_a_seed_does_not_depend_on_the_other_seeds_of_its_block():
     study = small(seeds=9, steps=20)
     together, alone = (study.measure(unit, lambda steps: None) for unit in study.units())
     assert together.seed.values.tolist() == [*range(8)] and alone.seed.values.tolist() == [8]
@@ -105,7 +105,7 @@ def test_a_seed_does_not_depend_on_who_travels_beside_it():
     xr.testing.assert_allclose(pair, together.sel(seed=[0, 1]), rtol=1e-3, atol=1e-5)
 
 
-def test_looks_have_the_papers_moments_and_divide_any_epoch():
+def test_snapshots_include_the_moments_of_the_paper_and_blocks_divide_an_epoch():
     study = STUDY.configured("paper")
     steps = [look * study.block for look in study.looks()]
     assert {e * 1000 for e in (*MOMENTS, 30)} <= set(steps) and 60 <= len(steps) <= 90
@@ -147,31 +147,31 @@ def claims(study, result) -> dict:
 
 @pytest.mark.parametrize("sign, verdict", [(1, "HOLDS"), (-1, "REFUTED")])
 def test_claims_hold_where_they_are_true_and_are_refuted_where_the_opposite_is(study, sign, verdict):
-    found = claims(study, made_up(sign))
-    assert len(found) == 4 and {c.verdict.name for c in found.values()} == {verdict}
+    by_id = claims(study, made_up(sign))
+    assert len(by_id) == 4 and {c.verdict.name for c in by_id.values()} == {verdict}
 
 
 def test_one_student_that_keeps_its_fan_out_counts_against_its_seed(study):
     result = made_up(1)
     result.fan_out[-1, 2, 5] = 0.3
     fade = claims(study, result)["S0.F2.fade"]
-    assert fade.measured == 1 - 1 / SEEDS and fade.note == "Every seed has some."
+    assert fade.measured == 1 - 1 / SEEDS and fade.note == "Every seed has un-aligned students."
 
 
 def test_seeds_without_unaligned_students_are_counted(study):
     result = made_up(1)
     result.error[-1, 3] = 1e-3
-    found = claims(study, result)
-    assert all("1 of 8 seeds have no un-aligned student" in found[id].note for id in ("S0.F2.fade", "SS.F3.share"))
-    assert found["SS.F3.aligned"].note == "In 8 of 8 seeds every node ends within 0.1."
+    by_id = claims(study, result)
+    assert all("1 of 8 seeds have no un-aligned student" in by_id[id].note for id in ("S0.F2.fade", "SS.F3.share"))
+    assert by_id["SS.F3.aligned"].note == ("In 8 of 8 seeds, every teacher node has a student with an error up to 0.1.")
 
 
 def test_diverged_seeds_give_no_verdict(study):
     result = made_up(1)
     result.loss[-1, 0] = np.nan
-    found = claims(study, result)
-    assert {c.verdict.name for c in found.values()} == {"INCONCLUSIVE"}
-    assert all("diverged in 1 of 8 seeds" in c.note for c in found.values())
+    by_id = claims(study, result)
+    assert {c.verdict.name for c in by_id.values()} == {"INCONCLUSIVE"}
+    assert all("diverged in 1 of 8 seeds" in c.note for c in by_id.values())
 
 
 def test_a_small_run_draws_and_moves():

@@ -1,4 +1,4 @@
-"""Students beside each other: the study's claims on made-up results, and paths against fixed steps."""
+"""The study of symmetry breaking: claims on synthetic results, and paths compared with fixed steps."""
 
 import numpy as np
 import pytest
@@ -36,16 +36,16 @@ def verdicts(study, result) -> dict[str, Verdict]:
     return {c.id.removeprefix("S0.T7."): c.verdict for c in study.claims(result)}
 
 
-def test_what_the_text_expects_holds():
+def test_claims_hold_on_results_as_in_the_paper():
     study = STUDY.configured("quick")
-    found = verdicts(study, made_up(study, halts=False))
-    assert tuple(found) == IDS and set(found.values()) == {Verdict.HOLDS}
+    by_id = verdicts(study, made_up(study, halts=False))
+    assert tuple(by_id) == IDS and set(by_id.values()) == {Verdict.HOLDS}
 
 
-def test_what_it_does_not_expect_is_refuted():
+def test_claims_are_refuted_on_other_results():
     study = STUDY.configured("quick")
-    found = verdicts(study, made_up(study, halts=True))
-    assert {key for key, v in found.items() if v is Verdict.REFUTED} == {"align", "break", "rate", "for-ever"}
+    by_id = verdicts(study, made_up(study, halts=True))
+    assert {key for key, v in by_id.items() if v is Verdict.REFUTED} == {"align", "break", "rate", "for-ever"}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_a_lead_grows_as_its_advantage_and_then_falls(measured):
     assert (peak > result.lead.isel(moment=0) + 1).all() and (result.lead.isel(moment=-1) < peak - 0.3).all()
 
 
-def test_it_draws(measured):
+def test_a_figure_is_drawn(measured):
     study, result = measured
     assert set(study.figures(result)) == {"ratios"}
     assert {c.verdict for c in study.claims(result)} == {Verdict.INCONCLUSIVE}  # two seeds
@@ -100,7 +100,7 @@ def test_starts_are_on_the_side_of_the_teacher():
 
 
 @pytest.mark.parametrize("given, sentence", [
-    ({"extra": (0.1, 0.1)}, "each value may stand there once"),
+    ({"extra": (0.1, 0.1)}, "appears twice"),
     ({"start": (0.1,)}, "at least 2 items"),
     ({"n": 1}, "greater than or equal to 2"),
 ])  # fmt: skip

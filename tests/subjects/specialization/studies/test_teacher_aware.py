@@ -1,4 +1,4 @@
-"""The study of teacher-aware data: its claims on made-up results, and one unit for real."""
+"""The study of teacher-aware data: its claims on synthetic results, and one measured unit."""
 
 import numpy as np
 import pytest
@@ -54,15 +54,20 @@ def test_sizes_at_which_the_agnostic_are_ahead_are_named(study):
     result["evaluation"] = result.evaluation.where(~aware, 0.005)
     few, sizes = study.claims(result)[:2]
     assert few.verdict is sizes.verdict is Verdict.HOLDS
-    assert sizes.note == "Teacher-agnostic students have the lower loss at 810, 1110 points."
+    assert sizes.note == "Teacher-agnostic data lead to a lower loss at 810, 1110 points."
 
 
-def test_of_students_that_diverged_nothing_is_claimed(study):
+def test_a_single_sample_size_has_no_claim_over_all_sizes():
+    single = STUDY.configured("paper", {"seeds": SEEDS, "points": [30]})
+    assert "sizes" not in verdicts(single, made_up(single, 1))
+
+
+def test_diverged_students_make_claims_inconclusive(study):
     result = made_up(study, 1)
     result.evaluation[0, 0, 0, 0] = np.nan
-    found = {c.id: c for c in study.claims(result)}
-    assert found["SS.F9.few"].verdict is Verdict.INCONCLUSIVE and "1 of 6 seeds" in found["SS.F9.few"].note
-    assert found["SS.F9.train-aware"].verdict is Verdict.HOLDS
+    by_id = {c.id: c for c in study.claims(result)}
+    assert by_id["SS.F9.few"].verdict is Verdict.INCONCLUSIVE and "1 of 6 seeds" in by_id["SS.F9.few"].note
+    assert by_id["SS.F9.train-aware"].verdict is Verdict.HOLDS
 
 
 def test_units_cover_the_authors_sweep_once():
@@ -100,5 +105,5 @@ def test_the_students_of_a_seed_differ_in_their_training_points_only():
 
 
 def test_distances_in_the_wrong_order_are_refused():
-    with pytest.raises(UserError, match="near = 5 lies beyond far = 4"):
+    with pytest.raises(UserError, match="near = 5 is larger than far = 4"):
         STUDY.configured("smoke", {"near": 5})

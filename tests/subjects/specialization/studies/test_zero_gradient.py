@@ -1,4 +1,4 @@
-"""The study of alignment at zero gradient: its claims on made-up results, and one unit for real."""
+"""The study of alignment at zero gradient: its claims on synthetic results, and one measured unit."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def verdicts(study, result) -> dict[str, Verdict]:
     return {c.id.removeprefix("SS.X1."): c.verdict for c in study.claims(result)}
 
 
-def test_what_the_theorem_expects_holds():
+def test_claims_hold_on_results_as_in_the_theorem():
     study = STUDY.configured("quick")
     claims = {c.id: c for c in study.claims(made_up(study, -1.0))}
     assert all(c.verdict is Verdict.HOLDS for c in claims.values())
@@ -49,14 +49,14 @@ def test_what_the_theorem_expects_holds():
     assert claims["SS.X1.spare"].measured == pytest.approx(-2 * np.log10(40), abs=0.1)
 
 
-def test_what_it_does_not_expect_is_refuted():
+def test_claims_are_refuted_on_other_results():
     study = STUDY.configured("quick")
     result = made_up(study, 0.5, lost=0.3)
-    found = verdicts(study, result)
-    assert found["slope"] is found["cut"] is found["spare"] is Verdict.REFUTED
+    by_id = verdicts(study, result)
+    assert by_id["slope"] is by_id["cut"] is by_id["spare"] is Verdict.REFUTED
 
 
-def test_of_students_with_a_gradient_nothing_is_claimed():
+def test_students_with_a_gradient_make_claims_inconclusive():
     study = STUDY.configured("quick")
     result = made_up(study, -1.0)
     result.gradient[:, -1, 0] = 1e-6
@@ -65,7 +65,7 @@ def test_of_students_with_a_gradient_nothing_is_claimed():
     assert claims["cut"].verdict is Verdict.HOLDS
 
 
-def test_of_students_that_are_inactive_nothing_is_claimed():
+def test_inactive_students_make_claims_inconclusive():
     study = STUDY.configured("quick")
     result = made_up(study, -1.0)
     result.residual[:, 0, 3] = 10.0  # no gradient, for no node is active

@@ -1,4 +1,4 @@
-"""Every theorem's demonstrations come out as they must: it holds, it does not apply, its false variant is refuted."""
+"""The demonstrations of every theorem have the expected verdicts: holds, not applicable, negative control refuted."""
 
 import pytest
 
@@ -6,6 +6,6 @@ from relulab.lab.catalog import find_theorem, theorems
 
 
 @pytest.mark.parametrize("id", theorems())
-def test_demonstrations_come_out_as_expected(id):
+def test_demonstrations_have_the_expected_verdicts(id):
     for d in find_theorem(id).demonstrate()["demonstrations"]:
         assert d["verdict"] == d["expected"], d["name"]

@@ -21,7 +21,7 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 4])
-def test_the_largest_sum_is_that_over_all_batches(batch):
+def test_the_largest_sum_equals_that_over_all_batches(batch):
     g, f = draw(8, 3, seed=batch), draw(8, 4, seed=10 + batch)
     U = g[:, :, None] * f[:, None, :]
     slow = max(float(U[list(B)].sum(0).abs().max()) for B in combinations(range(8), batch))
@@ -36,11 +36,11 @@ def test_interpolation_holds_at_any_weights(N, batch, seed, depth):
     assert verdict is (Verdict.HOLDS if batch < N else Verdict.NOT_APPLICABLE)
 
 
-def test_interpolation_says_what_does_not_fit():
+def test_interpolation_raises_an_error_for_wrong_shapes():
     nets = [rl.torch_default((3, 4, C), seeds=[0]) for C in (2, 3)]
-    with pytest.raises(rl.UserError, match="2 and 3 outputs"):
+    with pytest.raises(rl.UserError, match="the teacher has 2 outputs and the student 3"):
         rl.specialization.interpolation(*nets, draw(9, 3))
-    with pytest.raises(rl.UserError, match="points of shape"):
+    with pytest.raises(rl.UserError, match="points have shape"):
         rl.specialization.interpolation(nets[0], nets[0], draw(9, 4))
 
 
@@ -65,7 +65,7 @@ def test_small_gradients_never_leave_a_node_unaligned(shift, noise, epsilon, see
 
 
 def test_flipped_students_count_as_aligned():
-    """A student that looks to the other side, and linear ones beside it, have zero gradient: the hyperplane counts."""
+    """A student active on the other side, with linear ones, has zero gradient: only the hyperplane counts."""
     from relulab.subjects.specialization.theorems.student_specialization import exact_pair
 
     star, net = exact_pair(flipped=True, spare=False)
@@ -84,45 +84,46 @@ def test_the_thinnest_band_by_trying_many_directions():
 
 
 def test_the_ball_by_trying_many_points():
-    star, mine = (
+    star, nodes = (
         rl.specialization.regular(rl.specialization.Nodes(draw(1, 3, seed=s), draw(1, seed=s + 1) / 4)) for s in (0, 2)
     )
     box, q = Box.around(3), 0.05
-    r = _ball(star, 0, mine, 0, box, q)
+    r = _ball(star, 0, nodes, 0, box, q)
     w, b = star.w[0], star.b[0]
     x = box.draw(100_000, torch.Generator().manual_seed(0))
     x = x - (x @ w + b)[:, None] * w  # onto the boundary
     flat = torch.eye(3, dtype=torch.float64) - torch.outer(w, w)
     faces = torch.minimum((box.high - x - q) / flat.norm(dim=1), (x - box.low - q) / flat.norm(dim=1)).amin(1)
-    seen = (x @ mine.w[0] + mine.b[0] - q * mine.w[0].norm()) / (flat @ mine.w[0]).norm()
-    found = float(torch.minimum(faces, seen).max())
-    assert found <= r + 1e-9 and r <= found + 0.03
+    active = (x @ nodes.w[0] + nodes.b[0] - q * nodes.w[0].norm()) / (flat @ nodes.w[0]).norm()
+    sampled = float(torch.minimum(faces, active).max())
+    assert sampled <= r + 1e-9 and r <= sampled + 0.03
 
 
 def test_bounds_shrink_with_the_gradient():
     teacher, student, _ = shifted_students(1e-3, 1)
-    found = rl.specialization.creases(teacher, student, Box.around(2))
-    bounds = [promised(found, 0, epsilon) for epsilon in (1e-3, 1e-4, 1e-5)]
+    pair = rl.specialization.creases(teacher, student, Box.around(2))
+    bounds = [promised(pair, 0, epsilon) for epsilon in (1e-3, 1e-4, 1e-5)]
     assert bounds[0].sine > 9 * bounds[1].sine > 81 * bounds[2].sine > 0
     assert bounds[0].bias > 9 * bounds[1].bias > 81 * bounds[2].bias > 0
 
 
-@pytest.mark.parametrize("call, sentence", [
-    (lambda t, s, x: rl.specialization.polynomial_samples(t, s, x[:2], 0.1), "at least 3 are needed"),
+@pytest.mark.parametrize("call, message", [
+    (lambda t, s, x: rl.specialization.polynomial_samples(t, s, x[:2], 0.1), "expected at least 3 points"),
     (lambda t, s, x: rl.specialization.polynomial_samples(t, s, x, 0.0), "above 0"),
-    (lambda t, s, x: rl.specialization.teacher_aware_samples(t, s, x, 0.1, node=7), "nodes 0 … 1"),
+    (lambda t, s, x: rl.specialization.teacher_aware_samples(t, s, x, 0.1, node=7), "choose a node from 0 to 1"),
     (lambda t, s, x: rl.specialization.noisy_recovery(t, s, Box.around(2), node=-1), "node -1"),
     (lambda t, s, x: rl.specialization.noisy_recovery(t, s, Box.around(3)), "for 2 inputs"),
 ])  # fmt: skip
-def test_mistakes_are_said(call, sentence):
-    with pytest.raises(rl.UserError, match=sentence):
+def test_wrong_arguments_raise_an_error(call, message):
+    with pytest.raises(rl.UserError, match=message):
         call(*shifted_students(0.1, 100))
 
 
-def test_beyond_three_dimensions_the_counts_are_open():
+def test_beyond_three_dimensions_the_finding_is_inconclusive():
     star = rl.specialization.teacher((5, 2, 3), seeds=[0])
     finding = rl.specialization.polynomial_samples(star, star, 0.5 * draw(20_000, 5), 0.9)
     assert finding.verdict is Verdict.INCONCLUSIVE and finding.conditions[2].holds is None
+    assert "more than three inputs" in finding.conditions[2].detail
 
 
 @settings(max_examples=40, deadline=None)
@@ -146,7 +147,7 @@ def test_copies_at_any_scale_are_recovered(scale, box, seed):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-8, 1e-10])
-def test_a_student_that_hardly_sees_a_boundary_says_nothing_of_it(scale):
+def test_a_student_that_hardly_observes_a_boundary_is_not_applicable(scale):
     star = rl.MLP((2, 1, 1), dtype=torch.float64)
     star.W[0].data[0, :, 0], star.W[1].data[0] = torch.tensor([0.5**0.5, -(0.5**0.5)]).double(), 1.0
     net = rl.MLP((2, 1, 1), dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""SS.L1: to rounding on random networks, refuted when tampered with."""
+"""SS.L1: holds up to rounding on random networks, and wrong variants are refuted."""
 
 import pytest
 import torch
@@ -52,7 +52,7 @@ def test_two_layers_node_by_node():
     torch.testing.assert_close(back_propagated(teacher, student, x)[0][0], per_node(teacher, student, x))
 
 
-def test_plain_modules_and_float32_are_taken_and_left_alone():
+def test_plain_modules_and_float32_are_accepted_and_not_changed():
     teacher, student = (torch_default((3, n, 2), seeds=[n]).module() for n in (4, 6))
     before = [p.clone() for p in student.parameters()]
     assert gradient_rule(teacher, student, torch.randn(8, 3)).verdict is Verdict.HOLDS
@@ -61,14 +61,14 @@ def test_plain_modules_and_float32_are_taken_and_left_alone():
     )
 
 
-def test_many_points_are_taken_in_parts(monkeypatch):
+def test_many_points_are_split(monkeypatch):
     teacher, student = (torch_default((3, n, 2), seeds=[n]) for n in (4, 6))
     x = torch.randn(40, 3, dtype=torch.float64)
-    whole = gradient_rule(teacher, student, x)
+    at_once = gradient_rule(teacher, student, x)
     monkeypatch.setattr("relulab.subjects.specialization.theorems.gradient_rule.ENTRIES", 200)
     parts = gradient_rule(teacher, student, x)
-    assert parts.verdict is whole.verdict is Verdict.HOLDS
-    assert [c.error for c in parts.conclusion] == pytest.approx([c.error for c in whole.conclusion])
+    assert parts.verdict is at_once.verdict is Verdict.HOLDS
+    assert [c.error for c in parts.conclusion] == pytest.approx([c.error for c in at_once.conclusion])
 
 
 @pytest.mark.parametrize("widths", [(5, 4, 4, 2), (5, 4, 3)])
@@ -83,14 +83,14 @@ def test_slopes_may_differ():
 
 
 def test_one_far_point_does_not_hide_a_wrong_rule():
-    """The allowance belongs to each point: that of a point at 1e15 would cover any gap of the others."""
+    """Each point has its own allowance. The allowance of a point at 1e15 would hide any error at the others."""
     teacher, student = (torch_default((3, n, 2), seeds=[n], dtype=torch.float64) for n in (4, 6))
     x = torch.cat([torch.randn(200, 3, dtype=torch.float64), torch.full((1, 3), 1e15, dtype=torch.float64)])
     assert gradient_rule(teacher, student, x).verdict is Verdict.HOLDS
     assert gradient_rule(teacher, student, x, gated=False).verdict is Verdict.REFUTED
 
 
-def test_lanes_must_pair():
+def test_lanes_must_match():
     one, three = torch_default((3, 4, 2), seeds=[0]), torch_default((3, 4, 2), seeds=[1, 2, 3])
     x = torch.randn(10, 3)
     assert gradient_rule(one, three, x).verdict is gradient_rule(three, three, x).verdict is Verdict.HOLDS
@@ -100,7 +100,7 @@ def test_lanes_must_pair():
         gradient_rule(one, one, x[:0])
 
 
-def test_points_of_another_dimension_are_refused():
+def test_points_of_another_dimension_raise_an_error():
     net = torch_default((5, 3, 2), seeds=[0])
     with pytest.raises(UserError, match="must agree"):
         gradient_rule(net, net, torch.randn(4, 6))

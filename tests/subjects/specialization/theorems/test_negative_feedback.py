@@ -1,4 +1,4 @@
-"""Eq. 68 of S0 by finite differences, the direction of r, and what is left of the angles with w*."""
+"""Eq. 68 of S0 by finite differences, the direction of r, and the final angles with w*."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def euler(W, w_star, a, time, steps):
 
 
 @pytest.mark.parametrize("demonstration", THEOREM.demonstrations, ids=lambda d: d.name)
-def test_demonstrations_come_out(demonstration):
+def test_demonstrations_have_the_expected_verdicts(demonstration):
     assert demonstration.run().verdict is demonstration.expected
 
 
@@ -40,7 +40,7 @@ def test_eq_68_by_differences():
     assert np.abs(formula).max() > 0.1 and slope == pytest.approx(formula, abs=2e-3)
 
 
-def test_the_residue_keeps_its_direction_and_angles_stop_where_they_should():
+def test_the_residue_keeps_its_direction_and_angles_end_at_the_predicted_values():
     """tan(β/2) of the angle β with r(0) falls by e^(−∫‖r‖dt): the angles in the end, from an integral by hand."""
     W, w_star, a = start()
     steps, time = 40_000, 20.0
@@ -60,7 +60,7 @@ def test_the_residue_keeps_its_direction_and_angles_stop_where_they_should():
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.01, 0.001])
-def test_students_do_not_get_to_the_teacher_but_smaller_starts_get_nearer(scale):
+def test_students_do_not_align_with_the_teacher_but_smaller_starts_end_closer(scale):
     finding = negative_feedback(*start(scale), 40.0, aligned=True)
     assert finding.verdict is Verdict.REFUTED and [c.holds for c in finding.conclusion] == [True, True, False]
     assert 0.1 * scale < finding.conclusion[-1].measured < 5 * scale
@@ -74,7 +74,7 @@ def test_aligned_students_stay_aligned():
     assert negative_feedback(exact + 1e-9, w_star, a, 30.0, aligned=True).conclusion[-1].holds is False
 
 
-def test_before_the_residue_is_gone_nothing_is_said_of_angles():
+def test_angles_are_undecided_while_the_residue_is_large():
     """The turn that may be left is larger than the angles, so they may yet vanish."""
     finding = negative_feedback(*start(), 0.5, aligned=True)
     assert finding.conclusion[-1].holds is not False
@@ -86,5 +86,5 @@ def test_conditions():
     assert negative_feedback(W, w_star, a - 2, 5.0).verdict is Verdict.NOT_APPLICABLE
     with pytest.raises(UserError, match="as many factors"):
         negative_feedback(W, w_star, a[:2], 5.0)
-    with pytest.raises(UserError, match="may be zero"):
+    with pytest.raises(UserError, match="zero or not finite"):
         negative_feedback(0 * W, w_star, a, 5.0)

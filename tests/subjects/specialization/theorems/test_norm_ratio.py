@@ -1,4 +1,4 @@
-"""S0.T7: the logarithms of norms by another way, and verdicts on flows of every kind."""
+"""S0.T7: the logarithms of norms by Euler's method, and verdicts on various flows."""
 
 from functools import partial
 
@@ -17,17 +17,17 @@ def start(n=4, d=5, seed=0):
 
 
 def swirl(W):
-    """A residue of no meaning: each student its own, turning, neither linear nor a gradient."""
+    """An arbitrary residue, different for each student, neither linear nor a gradient."""
     return np.sin(W @ np.triu(np.ones((W.shape[1],) * 2))) + 0.1 * np.arange(len(W))[:, None] - 0.2 * np.roll(W, 1, 0)
 
 
 @pytest.mark.parametrize("demonstration", THEOREM.demonstrations, ids=lambda d: d.name)
-def test_demonstrations_come_out(demonstration):
+def test_demonstrations_have_the_expected_verdicts(demonstration):
     assert demonstration.run().verdict is demonstration.expected
 
 
 def test_both_sides_by_eulers_method():
-    """ln‖w‖ and the sum of h in fixed small steps: what the theorem equates, without any solver of SciPy."""
+    """Both sides of the theorem, ln‖w‖ and the sum of h, in small fixed steps without a solver."""
     w_star, W, a = start()
     r, steps, time = partial(common_residue, w_star, a, 0.2), 4000, 4.0
     begin, total = np.log(np.linalg.norm(W, axis=1)), np.zeros(len(W))
@@ -43,7 +43,7 @@ def test_both_sides_by_eulers_method():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_holds_whatever_the_residues_are(seed):
+def test_holds_for_arbitrary_residues(seed):
     _, W, _ = start(seed=seed)
     finding = norm_ratio(W, swirl, 3.0)
     assert finding.verdict is Verdict.HOLDS and finding.conclusion[0].error < 1e-5
@@ -67,7 +67,7 @@ def _multiplied(W):
     return np.stack([np.sqrt((w**2).sum()) * residue for w, residue in zip(W, swirl(W), strict=True)])
 
 
-def test_the_form_is_measured_on_a_velocity_that_is_given():
+def test_the_form_of_a_given_velocity_is_checked():
     _, W, _ = start()
     assert norm_ratio(W, swirl, 5.0, velocity=_multiplied).verdict is Verdict.HOLDS
     assert norm_ratio(W, swirl, 5.0, velocity=swirl).verdict is Verdict.NOT_APPLICABLE
@@ -81,7 +81,7 @@ def test_vanishing_norms_are_not_applicable():
     assert norm_ratio(W, partial(common_residue, w_star, a, 0.0), 1.0).verdict is Verdict.NOT_APPLICABLE
 
 
-def test_a_kink_costs_accuracy_and_not_the_verdict():
+def test_a_kink_reduces_accuracy_but_keeps_the_verdict():
     """Residues that jump at a plane: the error that is allowed grows, the false variant still stands out."""
     _, W, _ = start()
 
@@ -94,7 +94,7 @@ def test_a_kink_costs_accuracy_and_not_the_verdict():
     assert norm_ratio(W, kinked, 2.0, projected=False).verdict is Verdict.REFUTED
 
 
-def test_mistakes_are_one_sentence():
+def test_wrong_arguments_raise_an_error():
     _, W, _ = start()
     with pytest.raises(UserError, match="1 students"):
         norm_ratio(W[:1], swirl, 1.0)

@@ -1,4 +1,4 @@
-"""S0.T6: the closed form by another way, and verdicts on samples."""
+"""S0.T6: the closed form by quadrature, and verdicts on samples."""
 
 import math
 from itertools import pairwise
@@ -35,7 +35,7 @@ def sample(d=6, n=50_000, seed=1):
     return w, w_star, torch.from_numpy(Gaussian(d, 0.7).draw(rng, n))
 
 
-def test_holds_on_any_spherical_law_and_at_any_length():
+def test_holds_for_any_spherical_distribution_and_any_length():
     w, w_star, x = sample()
     on_sphere = x / x.norm(dim=1, keepdim=True)
     for inputs in (x, on_sphere):
@@ -70,7 +70,7 @@ def test_opposite_and_equal_weights():
         assert spherical_push(w, w_star, x).verdict is Verdict.HOLDS
 
 
-def test_the_printed_factor_is_never_taken_for_right():
+def test_the_printed_factor_never_holds():
     """However few the points, the false variant is refuted or undecided."""
     for seed in range(30):
         for n in (20, 200, 600, 2000, 20_000):
@@ -80,14 +80,14 @@ def test_the_printed_factor_is_never_taken_for_right():
     assert finding.verdict is Verdict.REFUTED
 
 
-def test_spherical_laws_pass_their_own_test():
+def test_spherical_distributions_satisfy_the_conditions():
     """Conditions are wrong once in 16,000 cases each; forty right cases must all pass."""
     for seed in range(40):
         w, w_star, x = sample(d=8, n=3000, seed=seed)
         assert all(check.holds for check in spherical_push(w, w_star, x).conditions), seed
 
 
-def test_zero_weights_and_wrong_sizes_are_refused():
+def test_zero_weights_and_wrong_sizes_raise_an_error():
     w, w_star, x = sample(n=100)
     with pytest.raises(UserError, match="must not be zero"):
         spherical_push(w * 0, w_star, x)

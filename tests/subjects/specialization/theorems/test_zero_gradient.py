@@ -1,4 +1,4 @@
-"""SS.T1, SS.T2 and C1, SS.L3 and SS.L4: on random exact students, and on pairs that they do not speak of."""
+"""SS.T1, SS.T2 and C1, SS.L3 and SS.L4: on random exact students, and where they do not apply."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from relulab.subjects.specialization.theorems.student_specialization import exac
 
 
 def split(star: rl.MLP, parts: int, spare: int, seed: int) -> rl.MLP:
-    """A student with the same outputs: every node in so many parts, and pairs that cancel."""
+    """A student with the same outputs: every node split into ``parts``, and ``spare`` pairs that cancel."""
     generator = torch.Generator().manual_seed(seed)
     (w, b), v = rl.specialization.lowest(star), star.W[1].data[0]
     d, C = w.shape[1], v.shape[1]
@@ -66,7 +66,7 @@ def test_a_group_that_does_not_cancel_has_a_gradient():
     assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[2].holds is False
 
 
-def test_the_corollary_is_left_out_where_students_are_linear_together():
+def test_the_corollary_is_left_out_where_students_add_a_linear_function():
     from relulab.subjects.specialization.theorems.prunable_students import _opposite
 
     assert len(rl.specialization.prunable_students(*exact_pair(), Box.around(3)).conclusion) == 2
@@ -104,10 +104,10 @@ def test_students_that_are_all_dead_observe_nothing():
     not_applicable(star, net, 3)
 
 
-def test_finite_sets_are_not_applicable_and_other_dimensions_are_refused():
+def test_finite_sets_are_not_applicable_and_other_dimensions_raise_an_error():
     star, net = exact_pair()
     finding = rl.specialization.student_specialization(star, net, torch.randn(50, 3))
-    assert finding.verdict is Verdict.NOT_APPLICABLE and "given were 50" in finding.conditions[0].says
+    assert finding.verdict is Verdict.NOT_APPLICABLE and "50 points were given" in finding.conditions[0].detail
     with pytest.raises(rl.UserError, match="3 inputs"):
         rl.specialization.student_specialization(star, net, torch.randn(50, 4))
     with pytest.raises(rl.UserError, match="for 3 inputs"):
@@ -126,21 +126,21 @@ def test_nodes_of_distinct_hyperplanes_are_independent(K, d, seed):
 
 
 def test_nodes_whose_boundary_is_outside_may_depend_on_each_other():
-    """σ(z + 9) is linear on the box: it is no counterexample, since the lemma does not speak of it."""
+    """σ(z + 9) is linear on the box: it is no counterexample, since the lemma does not apply to it."""
     z = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     nodes = Nodes(z, torch.tensor([0.0, 0.0, 9.0]))
     finding = rl.specialization.relu_independence(nodes, Box.around(2))
     assert finding.verdict is Verdict.HOLDS and finding.conditions[2].measured == 2
 
 
-def test_a_sample_too_large_is_refused():
+def test_a_sample_that_is_too_large_raises_an_error():
     with pytest.raises(rl.UserError, match="fewer nodes"):
         rl.specialization.relu_independence(Nodes(torch.randn(2000, 100), torch.zeros(2000)), Box.around(100))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_students_on_the_teachers_own_hyperplane_do_not_observe_it(seed):
-    """What a student puts out on its own hyperplane is 0, and must not be taken for more by rounding."""
+    """The output of a student on its own hyperplane is 0, and rounding must not make it positive."""
     star = rl.torch_default((5, 1, 2), seeds=[seed], dtype=torch.float64)
     net = split(star, 3, 0, seed)
     assert rl.specialization.student_specialization(star, net, Box.around(5, 3.0)).conditions[-1].measured == 0
@@ -148,7 +148,7 @@ def test_students_on_the_teachers_own_hyperplane_do_not_observe_it(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_boundaries_through_the_middle_of_the_box_are_no_trouble(seed):
+def test_boundaries_through_the_center_of_the_box(seed):
     star = rl.specialization.teacher((3, 4, 5), seeds=[seed], bias=-0.1)
     star.b[0].data[0, 0, :2] = 0
     net = split(star, 2, 2, seed)
@@ -170,7 +170,7 @@ def test_exact_students_hold_wherever_the_box_lies(scale, offset):
     assert rl.specialization.student_specialization(star, net, box).verdict is Verdict.HOLDS
 
 
-def test_gaps_larger_than_rounding_are_seen_in_small_boxes():
+def test_gaps_larger_than_rounding_are_detected_in_small_boxes():
     h = 1e-11
     star = rl.MLP((2, 2, 1), dtype=torch.float64)
     star.W[0].data[0], star.b[0].data[0, 0] = torch.eye(2).double(), torch.tensor([0.4 * h, 0.1 * h]).double()
@@ -198,14 +198,14 @@ def test_very_weak_teacher_nodes_without_students_never_refute(size):
     assert rl.specialization.student_specialization(star, net, Box.around(3)).verdict is not Verdict.REFUTED
 
 
-def test_constants_of_dead_students_are_not_taken_for_nothing():
+def test_constants_of_dead_students_are_not_ignored():
     star, net = exact_pair()
-    more = rl.MLP((3, net.widths[1] + 1, 5), dtype=torch.float64)
-    more.W[0].data[0, :, :-1], more.b[0].data[0, 0, :-1] = net.W[0].data[0], net.b[0].data[0, 0]
-    more.b[0].data[0, 0, -1] = 1
+    wider = rl.MLP((3, net.widths[1] + 1, 5), dtype=torch.float64)
+    wider.W[0].data[0, :, :-1], wider.b[0].data[0, 0, :-1] = net.W[0].data[0], net.b[0].data[0, 0]
+    wider.b[0].data[0, 0, -1] = 1
     v = torch.arange(1.0, 6.0).double()
-    more.W[1].data[0], more.b[1].data[0, 0] = torch.cat([net.W[1].data[0], v[None]]), net.b[1].data[0, 0] - v
-    finding = rl.specialization.prunable_students(star, more, Box.around(3))
+    wider.W[1].data[0], wider.b[1].data[0, 0] = torch.cat([net.W[1].data[0], v[None]]), net.b[1].data[0, 0] - v
+    finding = rl.specialization.prunable_students(star, wider, Box.around(3))
     assert finding.verdict is Verdict.HOLDS and len(finding.conclusion) == 1
 
 
@@ -220,7 +220,7 @@ def test_networks_of_zeros_are_not_applicable():
     Nodes(torch.tensor([[1.0, 0.0], [1.0, 4e-12]]).double(), torch.zeros(2).double()),  # nearly one
     Nodes(torch.tensor([[1.0, 1.0]]).double(), torch.tensor([2 - 1e-13]).double()),  # cuts off next to nothing
 ])  # fmt: skip
-def test_what_cannot_be_told_is_not_refuted(nodes):
+def test_undecided_cases_are_not_refuted(nodes):
     verdict = rl.specialization.relu_independence(nodes, Box.around(nodes.w.shape[1])).verdict
     assert verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE)
 

@@ -1,4 +1,4 @@
-"""Creases: against loops over nodes, and the largest gradient against dense sampling."""
+"""Creases compared with loops over nodes, and the largest gradient compared with dense sampling."""
 
 import pytest
 import torch
@@ -13,17 +13,17 @@ def random_pair(d: int, m: int, n: int, seed: int, C: int = 3) -> tuple[rl.MLP, 
     return tuple(rl.torch_default((d, k, C), seeds=[seed + i], dtype=torch.float64) for i, k in enumerate((m, n)))
 
 
-def test_nodes_of_one_hyperplane_share_a_crease_whichever_side_they_look_to():
+def test_nodes_on_one_hyperplane_share_a_crease_on_either_side():
     star, net = exact_pair(flipped=True)
-    found = creases(star, net, rl.specialization.Box.around(3))
+    pair = creases(star, net, rl.specialization.Box.around(3))
     w, b = (t.double() for t in rl.specialization.lowest(net))
     for k in range(len(b)):
         for other in range(len(b)):
             same = torch.linalg.matrix_rank(torch.stack([torch.cat([w[i], b[i : i + 1]]) for i in (k, other)])) == 1
-            assert (found.of[k] == found.of[other]) == same
-    for s in range(len(found.bend)):
-        mine = sum((net.W[1].data[0, k] * w[k].norm() for k in range(len(b)) if found.of[k] == s), torch.zeros(5))
-        torch.testing.assert_close(found.bend[s], mine.double())
+            assert (pair.of[k] == pair.of[other]) == same
+    for s in range(len(pair.bend)):
+        bend = sum((net.W[1].data[0, k] * w[k].norm() for k in range(len(b)) if pair.of[k] == s), torch.zeros(5))
+        torch.testing.assert_close(pair.bend[s], bend.double())
 
 
 def gradients(star, net, x):
@@ -40,15 +40,15 @@ def gradients(star, net, x):
 def test_the_largest_gradient_on_a_box_is_exact_and_bounded(seed):
     star, net = random_pair(2, 3, 4, 10 * seed)
     box = rl.specialization.Box.around(2)
-    found = creases(star, net, box)
+    pair = creases(star, net, box)
     x = box.draw(300, torch.Generator().manual_seed(seed))
     torch.testing.assert_close(gradient_at(star, net, x)[0], gradients(star, net, x))
     side = torch.linspace(-1, 1, 401, dtype=torch.float64)
     grid = torch.cartesian_prod(side, side)
     dense, exact, bound = (
         gradient_at(star, net, grid)[0].abs().amax(0),
-        exact_gradient(found),
-        largest_gradient(found)[0],
+        exact_gradient(pair),
+        largest_gradient(pair)[0],
     )
     # between grid points, at most √2/400 away, the function changes by its slope at most
     slopes = sum(net_.W[0][0].norm(dim=0) @ (net_.W[1][0] @ net.W[1][0].T).abs() for net_ in (star, net)).detach()
@@ -59,15 +59,15 @@ def test_the_largest_gradient_on_a_box_is_exact_and_bounded(seed):
 def test_three_dimensions_and_too_many_vertices():
     star, net = random_pair(3, 2, 3, 5)
     box = rl.specialization.Box.around(3)
-    found = creases(star, net, box)
+    pair = creases(star, net, box)
     x = box.draw(200_000, torch.Generator().manual_seed(0))
-    sampled, exact = gradient_at(star, net, x)[0].abs().amax(0), exact_gradient(found)
+    sampled, exact = gradient_at(star, net, x)[0].abs().amax(0), exact_gradient(pair)
     assert (sampled <= exact + 1e-12).all() and (exact <= 1.15 * sampled + 1e-3).all()
     assert exact_gradient(creases(*random_pair(12, 10, 30, 1), rl.specialization.Box.around(12))) is None
     assert vertex_count(1, 1) == 3  # a point on a line, and its two ends
 
 
-def test_zero_gradient_is_seen_as_zero_and_only_that():
+def test_only_a_zero_gradient_is_within_the_allowance():
     for flipped in (False, True):
         star, net = exact_pair(flipped=flipped)
         bound, allowance = largest_gradient(creases(star, net, rl.specialization.Box.around(3)))
@@ -85,30 +85,30 @@ def test_students_that_are_never_active_have_no_gradient():
 
 
 @pytest.mark.parametrize("widths", [(4, 3, 3), (3, 4, 2), (3, 4, 4, 3)])
-def test_networks_that_do_not_fit_are_refused(widths):
+def test_networks_that_do_not_fit_raise_an_error(widths):
     other = rl.torch_default(widths, seeds=[0], dtype=torch.float64)
     with pytest.raises(rl.UserError, match=r"must agree|two-layer"):
         creases(rl.torch_default((3, 4, 3), seeds=[0], dtype=torch.float64), other, rl.specialization.Box.around(3))
 
 
-def test_boxes_that_do_not_fit_are_refused():
+def test_boxes_that_do_not_fit_raise_an_error():
     for box in (
         rl.specialization.Box.around(2),
         rl.specialization.Box(torch.zeros(3), torch.zeros(3)),
         rl.specialization.Box.around(3, 1e308),
     ):
-        with pytest.raises(rl.UserError, match=r"low < high|one value only"):
+        with pytest.raises(rl.UserError, match=r"low < high|only one value"):
             creases(*exact_pair(), box)
     for x in (torch.zeros(0, 3), torch.zeros(3)):
         with pytest.raises(rl.UserError, match="at least one"):
             rl.specialization.Box.of(x)
 
 
-def test_touching_the_box_from_outside_is_not_being_active():
+def test_a_node_that_only_touches_the_box_is_not_active():
     star = built([[1.0, 0.0]], [0.1], [[1.0]])
     for w, b in (([1.0, 1.0], -2.0), ([0.0, 2.0], -2.0), ([0.0, 0.0], 0.0)):
-        found = creases(star, built([w], [b], [[1.0]]), rl.specialization.Box.around(2))
-        assert float(exact_gradient(found).max()) == float(largest_gradient(found)[0].max()) == 0
+        pair = creases(star, built([w], [b], [[1.0]]), rl.specialization.Box.around(2))
+        assert float(exact_gradient(pair).max()) == float(largest_gradient(pair)[0].max()) == 0
 
 
 def built(w, b, v, c=None) -> rl.MLP:
@@ -120,7 +120,7 @@ def built(w, b, v, c=None) -> rl.MLP:
     return net
 
 
-def test_creases_that_only_touch_the_box_are_not_seen():
+def test_creases_that_only_touch_the_box_are_not_observed():
     star = built([[1.0, 0.0], [0.0, 1.0]], [0.1, 0.2], [[1.0], [1.0]])
     student = built(
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], [0.1, 0.2, 1.0, 5.0], [[1.0], [1.0], [1.0], [-1.0]], [4.0]

@@ -19,7 +19,7 @@ def at_angle(theta: float, norm: float, d: int = 6, seed: int = 0, star: float =
 
 @pytest.mark.parametrize("epsilon, norm, star", [(0.3, 1.0, 1.0), (1e-2, 0.5, 2.0), (1e-4, 3.0, 0.7)])
 @pytest.mark.parametrize("theta_0", [math.pi / 2, 1.0])
-def test_times_by_closed_forms(epsilon, norm, star, theta_0):
+def test_times_equal_closed_forms(epsilon, norm, star, theta_0):
     """‖w‖ (sin φ)/φ falls as e^(−t/2) under gradient flow; the other two are integrals of dφ/(φ sin φ)."""
     w, w_star = at_angle(math.pi - epsilon, norm, star=star)
     turned = 1 / math.tan(epsilon) - 1 / math.tan(math.pi - theta_0)
@@ -47,13 +47,13 @@ def descent(x: torch.Tensor, w: np.ndarray, w_star: np.ndarray, rate: float) -> 
 
 
 def points(seed: int, n: int, d: int) -> torch.Tensor:
-    """Gaussian points with their opposites, and with the unit matrix as second moment: less noise, the same law."""
+    """Gaussian points and their negatives, whitened to reduce noise."""
     x = np.random.default_rng(seed).standard_normal((n // 2, d))
     x = x @ np.linalg.inv(np.linalg.cholesky(x.T @ x / len(x))).T
     return torch.from_numpy(np.concatenate([x, -x]))
 
 
-def test_gradient_descent_on_many_points_escapes_in_the_time_of_the_flow():
+def test_gradient_descent_on_many_points_takes_the_time_of_the_flow():
     """ϵ = 0.3: seven independent samples, within four standard errors and what halving the step changes."""
     w, w_star = at_angle(math.pi - 0.3, 1.0, d=3)
     times = np.array([descent(points(seed, 20_000, 3), w, w_star, 0.02) for seed in range(7)])
@@ -82,11 +82,11 @@ def test_the_gradient_is_the_mean_over_points():
     assert (np.abs(each.mean(0).numpy() - gradient(w_star, w[None])[0]) < error).all()
 
 
-@pytest.mark.parametrize("kind, theta, theta_0, sentence", [
+@pytest.mark.parametrize("kind, theta, theta_0, message", [
     ("gradients", 3.0, 1.0, "did you mean 'gradient'"),
-    ("gradient", 1.0, 2.0, "expected were a start between the end and π"),
+    ("gradient", 1.0, 2.0, "expected a start between the end and π"),
     ("gradient", 3.0, 0.0, "an end above 0"),
 ])  # fmt: skip
-def test_mistakes_are_one_sentence(kind, theta, theta_0, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_wrong_arguments_raise_an_error(kind, theta, theta_0, message):
+    with pytest.raises(UserError, match=message):
         escape_time(kind, *at_angle(theta, 1.0), theta_0)

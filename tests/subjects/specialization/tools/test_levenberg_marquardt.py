@@ -1,4 +1,4 @@
-"""Levenberg–Marquardt: its matrix against the Jacobian by automatic differentiation, and gradients of rounding size."""
+"""Levenberg–Marquardt: its matrix compared with the Jacobian by autograd, and gradients of the size of rounding."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.3])
-def test_the_matrix_is_that_of_the_jacobian(tau):
+def test_the_matrix_equals_that_of_the_jacobian(tau):
     d, n, C, N = 3, 4, 2, 20
     A, U, y = draw(d + 1, n), draw(n + 1, C, seed=1), draw(N, C, seed=2)
     x1 = nn.functional.pad(draw(N, d, seed=3), (0, 1), value=1.0)
@@ -46,17 +46,17 @@ def test_students_reach_gradients_of_rounding_size_on_every_point(seed):
     assert float(g_1) < 1e-10 and fit.gradient < 1e-10 and fit.loss == pytest.approx(float(r.square().sum()), abs=1e-20)
 
 
-def test_steps_that_are_used_up_are_told():
+def test_the_result_reports_that_all_steps_were_taken():
     net = rl.torch_default((3, 4, 2), seeds=[0], dtype=torch.float64)
     fit = levenberg_marquardt(net, draw(50, 3), draw(50, 2, seed=1), steps=5)  # noise cannot be fitted
     assert fit.steps == 5 and fit.gradient > 1e-3
 
 
-@pytest.mark.parametrize("net, sentence", [
+@pytest.mark.parametrize("net, message", [
     (rl.torch_default((3, 4, 2), seeds=[0]), "float64"),
     (rl.torch_default((3, 4, 2), seeds=[0, 1], dtype=torch.float64), "one two-layer"),
     (rl.torch_default((2, 4, 2), seeds=[0], dtype=torch.float64), "widths"),
 ])  # fmt: skip
-def test_mistakes_are_said(net, sentence):
-    with pytest.raises(rl.UserError, match=sentence):
+def test_wrong_arguments_raise_an_error(net, message):
+    with pytest.raises(rl.UserError, match=message):
         levenberg_marquardt(net, draw(5, 3), draw(5, 2))

@@ -1,4 +1,4 @@
-"""Teacher-aware inputs: where they lie, and that a task draws them from the seed's own stream."""
+"""Teacher-aware inputs: their distances from boundaries, and their random streams in a task."""
 
 import numpy as np
 import pytest
@@ -20,23 +20,23 @@ def distances(inputs: NearBoundaries, x: np.ndarray, each: int) -> np.ndarray:
     return np.array([(x[i] @ w[j] + b[j]) / np.linalg.norm(w[j]) for i in range(len(x)) for j in [i // each % len(w)]])
 
 
-def test_of_three_points_one_is_on_the_boundary_and_two_at_one_distance_from_it():
+def test_one_of_three_points_is_on_the_boundary_and_two_are_at_equal_distance():
     inputs = make(low=2.0, high=4.0)
-    found = distances(inputs, inputs.unscaled(np.random.default_rng(0), 900), 3).reshape(300, 3)
-    assert abs(found[:, 0]).max() < 1e-12 and abs(found[:, 1] + found[:, 2]).max() < 1e-12
-    alpha = found[:, 1]
+    signed = distances(inputs, inputs.unscaled(np.random.default_rng(0), 900), 3).reshape(300, 3)
+    assert abs(signed[:, 0]).max() < 1e-12 and abs(signed[:, 1] + signed[:, 2]).max() < 1e-12
+    alpha = signed[:, 1]
     assert 2 <= alpha.min() < 2.1 and 3.9 < alpha.max() <= 4
     assert abs(alpha.mean() - 3) < 5 * np.sqrt(4 / 12 / 300)  # U[2, 4]
 
 
-def test_points_at_the_sides_only():
+def test_points_beside_the_boundary_only():
     inputs = make(low=1.0, high=1.5, on_boundary=False)
-    found = distances(inputs, inputs.unscaled(np.random.default_rng(0), 100), 2)
-    assert (abs(found) >= 1).all() and (abs(found) <= 1.5).all() and (np.sign(found) == [1, -1] * 50).all()
+    signed = distances(inputs, inputs.unscaled(np.random.default_rng(0), 100), 2)
+    assert (abs(signed) >= 1).all() and (abs(signed) <= 1.5).all() and (np.sign(signed) == [1, -1] * 50).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 31])
-def test_any_number_of_points_of_one_norm(n):
+def test_any_number_of_points_with_equal_norms(n):
     x = make(std=1.5).draw(np.random.default_rng(0), n)
     assert x.shape == (n, D) and x.dtype == np.float64
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.5 * np.sqrt(D))
@@ -49,17 +49,17 @@ def test_scaling_changes_lengths_only():
                                before / np.linalg.norm(before, axis=1)[:, None], atol=1e-14)  # fmt: skip
 
 
-def test_long_nodes_are_the_same_planes():
+def test_rescaled_nodes_give_the_same_points():
     short = make()
     long = NearBoundaries(Nodes(5 * short.nodes.w, 5 * short.nodes.b))
     np.testing.assert_allclose(*(i.draw(np.random.default_rng(0), 9) for i in (short, long)), atol=1e-13)
 
 
-def test_wrong_sizes_and_dead_nodes_are_refused():
+def test_wrong_sizes_and_dead_nodes_raise_an_error():
     for options in ({"std": 0.0}, {"low": 3.0, "high": 2.0}, {"low": -1.0}, {"high": float("inf")}):
         with pytest.raises(UserError, match="0 ≤ low ≤ high"):
             make(**options)
-    with pytest.raises(UserError, match="node 0 has no weights"):
+    with pytest.raises(UserError, match="1 of 1 nodes have zero weights and so no boundary, the first is node 0"):
         NearBoundaries(Nodes(torch.zeros(1, 3), torch.zeros(1)))
 
 
@@ -71,11 +71,11 @@ def task(seeds: list[int], **options) -> Task:
     return Task(star, inputs, held_out_inputs=plain, seeds=lanes, n_train=30, n_held_out=20, **options)
 
 
-def test_seed_7_alone_and_among_others_to_the_bit():
+def test_a_seed_gives_the_same_bits_alone_and_among_others():
     alone, among = task([7]), task([2, 7, 9])
-    for mine, its in ((alone.train(), among.train()), (alone.held_out(), among.held_out())):
+    for single, several in ((alone.train(), among.train()), (alone.held_out(), among.held_out())):
         for lane in (0, 1):
-            for a, b in zip(mine.of_lane(lane), its.of_lane(2 + lane), strict=True):
+            for a, b in zip(single.of_lane(lane), several.of_lane(2 + lane), strict=True):
                 assert torch.equal(a, b)
     batches = among.batches(3, 5, 4)
     assert torch.equal(alone.batches(3, 5, 4), batches[2:4])
@@ -93,15 +93,15 @@ def test_agnostic_lanes_train_as_they_would_without_the_aware_ones():
     both = task([7], dtype=torch.float64)
     plain = Task(teacher((D, M, 2), seeds=[7]), Gaussian(D, 1.5), seeds=[7], n_train=30, dtype=torch.float64)
     two, one = (small_normal((D, 6, 2), t.seeds, dtype=torch.float64) for t in (both, plain))
-    for student, its in ((two, both), (one, plain)):
-        sgd(student, its, epochs=2, steps=50)
+    for student, data in ((two, both), (one, plain)):
+        sgd(student, data, epochs=2, steps=50)
     torch.testing.assert_close(two.W[0].data[1], one.W[0].data[0], rtol=1e-12, atol=1e-12)
     assert not torch.allclose(two.W[0].data[0], one.W[0].data[0])
 
 
 def test_inputs_are_one_or_one_a_lane():
     star = teacher((D, M, 2), seeds=[0, 1])
-    with pytest.raises(UserError, match="3 inputs for a teacher with 2 lanes"):
+    with pytest.raises(UserError, match="got 3 for 2 lanes"):
         Task(star, [Gaussian(D)] * 3, seeds=[0, 1])
     with pytest.raises(UserError, match="dimension 9"):
         Task(star, Gaussian(D), held_out_inputs=[Gaussian(D), Gaussian(9)], seeds=[0, 1])

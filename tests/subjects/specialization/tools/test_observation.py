@@ -1,4 +1,4 @@
-"""The observer's one pass over the points against the instruments on all of them at once."""
+"""The single pass of the observer over the points compared with the instruments on all points at once."""
 
 import pytest
 import torch
@@ -19,15 +19,15 @@ def scene(request):
 
 def test_correlation_loss_and_fan_out(scene):
     teacher, student, points, tolerance = scene
-    seen = relulab.specialization.Observer(teacher, points)(student)
+    observed = relulab.specialization.Observer(teacher, points)(student)
     for i in range(3):
         x, y = points.of_lane(i)
         module = student.module(i)
         expected = relulab.specialization.layer_correlations(teacher.module(i), module.double(), x.double())["1"]
-        torch.testing.assert_close(seen.rho[i].double(), expected, atol=tolerance, rtol=0)
+        torch.testing.assert_close(observed.rho[i].double(), expected, atol=tolerance, rtol=0)
         loss = torch.nn.functional.mse_loss(module(x.double()), y.double())
-        torch.testing.assert_close(seen.loss[i].double(), loss.detach(), rtol=max(tolerance, 1e-9), atol=0)
-        torch.testing.assert_close(seen.fan_out[i], student.W[1].data[i].norm(dim=1))
+        torch.testing.assert_close(observed.loss[i].double(), loss.detach(), rtol=max(tolerance, 1e-9), atol=0)
+        torch.testing.assert_close(observed.fan_out[i], student.W[1].data[i].norm(dim=1))
 
 
 def test_a_dead_and_a_constant_student_have_correlation_zero(scene):
@@ -44,20 +44,20 @@ def test_a_student_with_a_large_offset_keeps_its_correlation(scene):
     teacher, student, points, tolerance = scene
     student.b[0].data[:, 0, 0] = 100
     x, _ = points.of_lane(1)
-    seen = relulab.specialization.Observer(teacher, points)(student)
+    observed = relulab.specialization.Observer(teacher, points)(student)
     expected = relulab.specialization.layer_correlations(teacher.module(1), student.module(1).double(), x.double())["1"]
-    torch.testing.assert_close(seen.rho[1, :, 0].double(), expected[:, 0], atol=100 * tolerance, rtol=0)
+    torch.testing.assert_close(observed.rho[1, :, 0].double(), expected[:, 0], atol=100 * tolerance, rtol=0)
 
 
-def test_cross_entropy_is_reported_as_such(scene):
+def test_cross_entropy_can_be_reported(scene):
     teacher, student, points, _ = scene
-    seen = relulab.specialization.Observer(teacher, points, relulab.CrossEntropy())(student)
+    observed = relulab.specialization.Observer(teacher, points, relulab.CrossEntropy())(student)
     x, y = points.of_lane(2)
     expected = torch.nn.functional.cross_entropy(student.module(2)(x), y.argmax(1))
-    torch.testing.assert_close(seen.loss[2], expected.detach(), rtol=1e-5, atol=0)
+    torch.testing.assert_close(observed.loss[2], expected.detach(), rtol=1e-5, atol=0)
 
 
-def test_teachers_and_students_of_different_types_can_be_compared():
+def test_teachers_and_students_of_different_dtypes_can_be_compared():
     teacher, student = relulab.specialization.teacher((5, 4, 2), seeds=[0]), relulab.small_normal((5, 6, 2), [0])
     rho = relulab.specialization.layer_correlations(teacher, student, torch.randn(20, 5))["1"]
     assert rho.shape == (1, 4, 6) and rho.dtype == torch.float64

@@ -1,4 +1,4 @@
-"""Groups and pruning: nothing changes where nothing should, and what changes is told and bounded."""
+"""Groups and pruning: exact where possible, otherwise the change is reported and bounded."""
 
 import pytest
 import torch
@@ -41,16 +41,16 @@ def outputs(net: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return y[0] if y.dim() == 3 else y
 
 
-def test_groups_find_copies_and_what_they_add():
-    found = groups(redundant())
-    assert sorted(found.sizes.tolist()) == [2] * 4 + [3] * 5 and found.of[-1] == -1
+def test_groups_contain_copies_and_sum_their_contributions():
+    grouped = groups(redundant())
+    assert sorted(grouped.sizes.tolist()) == [2] * 4 + [3] * 5 and grouped.of[-1] == -1
     for k in range(5):
-        assert len({int(found.of[k + 5 * i]) for i in range(3)}) == 1
+        assert len({int(grouped.of[k + 5 * i]) for i in range(3)}) == 1
     V, W = teacher().W[1].data[0], teacher().W[0].data[0]
     for k in range(5):
-        torch.testing.assert_close(found.a[found.of[k]], V[k] * W[:, k].norm())
-    canceled = [int(found.of[15 + k]) for k in range(4)]
-    assert float(found.a[canceled].abs().max()) < 1e-14
+        torch.testing.assert_close(grouped.a[grouped.of[k]], V[k] * W[:, k].norm())
+    canceled = [int(grouped.of[15 + k]) for k in range(4)]
+    assert float(grouped.a[canceled].abs().max()) < 1e-14
 
 
 def test_copies_merge_and_canceling_groups_vanish_without_any_change():
@@ -60,36 +60,36 @@ def test_copies_merge_and_canceling_groups_vanish_without_any_change():
     torch.testing.assert_close(outputs(small.net, points(seed=9)), outputs(teacher(), points(seed=9)))
 
 
-def test_the_curve_is_what_keeping_so_many_groups_loses():
+def test_the_curve_equals_the_loss_at_each_number_of_groups():
     x, net = points(), redundant(noise=0.05)
-    whole = prune(net, x, epsilon=0.0, keep=3)
+    pruned = prune(net, x, epsilon=0.0, keep=3)
     y = outputs(net, x)
     variance = (y - y.mean(0)).square().sum()
-    for count, lost in whole.curve:
+    for count, lost in pruned.curve:
         again = prune(net, x, epsilon=0.0, keep=count)
         assert again.net.widths[1] == count
         assert lost == pytest.approx(float((outputs(again.net, x) - y).square().sum() / variance), abs=1e-12)
         assert again.lost == pytest.approx(lost, abs=1e-12)
 
 
-def test_as_few_are_kept_as_the_tolerance_allows():
+def test_as_few_groups_as_possible_are_kept_within_the_tolerance():
     x, net = points(), torch_default((4, 60, 3), seeds=[3], dtype=torch.float64)
-    found = prune(net, x, tolerance=0.02)
-    count = found.net.widths[1]
-    assert found.lost <= 0.02 < prune(net, x, keep=count - 1).lost and 1 < count < 60
+    pruned = prune(net, x, tolerance=0.02)
+    count = pruned.net.widths[1]
+    assert pruned.lost <= 0.02 < prune(net, x, keep=count - 1).lost and 1 < count < 60
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.2, 1.0])
 def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon):
     x, net = points(), redundant(noise=0.05)
-    found = prune(net, x, epsilon=epsilon, tolerance=0.01)
+    pruned = prune(net, x, epsilon=epsilon, tolerance=0.01)
     low, high = x.amin(0), x.amax(0)
     inside = low + (high - low) * torch.rand(20_000, 4, generator=torch.Generator().manual_seed(5)).double()
-    worst = float((outputs(found.net, inside) - outputs(net, inside)).abs().max())
-    assert 0 < found.largest <= found.bound and worst <= found.bound
+    worst = float((outputs(pruned.net, inside) - outputs(net, inside)).abs().max())
+    assert 0 < pruned.largest <= pruned.bound and worst <= pruned.bound
 
 
-def test_groups_that_follow_the_teacher_stay_before_stronger_ones():
+def test_groups_that_follow_the_teacher_are_kept_before_stronger_ones():
     x, net = points(), redundant()
     net.W[1].data[0, 15:19] *= 50  # loud, and of no use to the teacher
     assert not set(prune(net, x, keep=4).kept) <= set(groups(net).of[:5].tolist())
@@ -111,18 +111,18 @@ def test_a_merge_at_a_tolerance_changes_the_output_in_proportion():
     )
 
 
-@pytest.mark.parametrize("call, sentence", [
+@pytest.mark.parametrize("call, message", [
     (lambda x: prune(MLP((4, 3, 2)), x), "zero weights"),
     (lambda x: prune(teacher((4, 3, 3, 2)), x), "two-layer"),
     (lambda x: prune(teacher(), x[:, :2]), "4 inputs"),
     (lambda x: prune(teacher(), x * torch.nan), "NaN"),
-    (lambda x: prune(teacher(), x, keep=0), "at least one"),
+    (lambda x: prune(teacher(), x, keep=0), "at least 1"),
     (lambda x: prune(teacher(), x, epsilon=-1.0), "at least 0"),
-    (lambda x: prune(teacher(), x, teacher=teacher((3, 5, 3))), "teacher of 3 inputs"),
+    (lambda x: prune(teacher(), x, teacher=teacher((3, 5, 3))), "the teacher has 3 inputs"),
     (lambda x: prune(teacher(), x[:1].repeat(5, 1)), "the same on all points"),
 ])  # fmt: skip
-def test_mistakes_are_said(call, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_wrong_arguments_raise_an_error(call, message):
+    with pytest.raises(UserError, match=message):
         call(points())
 
 

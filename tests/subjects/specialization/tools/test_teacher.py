@@ -1,4 +1,4 @@
-"""Teachers: filters on the grid, strengths 1/j^p, biases that make the nodes active as promised."""
+"""Teachers: filters on the grid, strengths 1/j^p, and biases that set the share of active inputs."""
 
 import math
 
@@ -28,7 +28,7 @@ def cosines(W: torch.Tensor) -> torch.Tensor:
     return (columns.T @ columns).fill_diagonal_(0)
 
 
-def test_grid_tests_can_say_no():
+def test_the_grid_helpers_can_fail():
     assert on_grid_up_to_scale(torch.tensor([0.3, -0.4, 0.0]))
     assert not on_grid_up_to_scale(torch.tensor([0.3, -0.41, 0.0]))
     assert not on_grid(torch.tensor([1.25]))
@@ -114,8 +114,8 @@ def test_a_seed_has_the_same_teacher_alone_and_among_others(widths, bias, mode):
     together = relulab.specialization.teacher(widths, seeds=SEEDS, **options)
     for i, seed in enumerate(SEEDS):
         alone = relulab.specialization.teacher(widths, seeds=[seed], **options)
-        for mine, theirs in zip([*alone.W, *alone.b], [*together.W, *together.b], strict=True):
-            assert torch.equal(mine[0], theirs[i])
+        for single, several in zip([*alone.W, *alone.b], [*together.W, *together.b], strict=True):
+            assert torch.equal(single[0], several[i])
 
 
 def test_another_seed_or_root_is_another_teacher():

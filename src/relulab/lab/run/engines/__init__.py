@@ -1,4 +1,4 @@
-"""Engines run the independent units of a study: processes of this machine, or a dask cluster. The bits are the same."""
+"""Engines measure the units of a study, on this machine or on a dask cluster, with bit-identical results."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
@@ -7,25 +7,34 @@ from relulab.lab.run.store import Run
 from relulab.lab.study import Study, Unit
 
 OnUnit = Callable[[Unit, float], None]
-"""told of a unit that is on disk, and of the seconds it took"""
+"""called with a stored unit and the seconds it took"""
 OnSteps = Callable[[Unit, int], None]
-"""told of seed-steps done in a unit; fewer than none when a unit begins anew"""
+"""called with the seed-steps done in a unit; negative when a unit starts again"""
 
 Say = Callable[[str], None]
-"""told what a user should know"""
+"""called with a message for the user"""
 
-TRIES = 3  # of a unit whose worker dies or hangs
-PATIENCE = 900.0  # seconds without a step after which a worker counts as hung
+TRIES = 3  # attempts at a unit whose worker dies or hangs
+PATIENCE = 900.0  # a worker without a training step for this many seconds counts as hung
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """What the runner asks of an engine."""
+    """The interface between the runner and an engine."""
 
     def crew(self, units: int) -> int:
-        """How many processes will work on so many units."""
+        """Return how many processes will work on this many units."""
         ...
 
     def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
-        """Measures ``units`` and leaves each in the run's folder, telling of it."""
+        """Measure units and store each result in the folder of the run.
+
+        Args:
+            study: The study.
+            run: The run that stores the results.
+            units: The units to measure.
+            on_unit: Called for every stored unit.
+            on_steps: Called with the seed-steps done.
+            say: Called with messages for the user.
+        """
         ...

@@ -1,7 +1,7 @@
-"""The dask engine: units on the workers of a ``distributed`` cluster, results written by the process that asked.
+"""The dask engine: units are measured on the workers of a ``distributed`` cluster and stored by the calling process.
 
-The cluster needs no common file system: a unit goes out as a small configuration and comes back as the bytes of its
-netCDF file. The scheduler gives the unit of a lost worker to another one, three times at most.
+The cluster needs no common file system: a unit is sent as a small configuration, and its result is returned as the
+bytes of its netCDF file. If a worker is lost, the scheduler gives its unit to another one, up to three times.
 """
 
 import re
@@ -25,18 +25,22 @@ from relulab.lab.run.environment import cores, environment
 from relulab.lab.run.store import Run
 from relulab.lab.study import Study, Unit
 
-BEAT = 0.5  # seconds between words of a worker
+BEAT = 0.5  # seconds between two progress reports of a worker
 ANSWER = 10.0  # seconds that a scheduler may take to answer
-LOADING = 60.0  # seconds that a worker may take before its first word, however short the patience
+LOADING = 60.0  # seconds that a worker may take before its first report, even if the patience is shorter
 
 
 @dataclass(frozen=True)
 class Dask:
-    """The cluster behind ``scheduler``, an address such as tcp://10.0.0.1:8786, or a local one when none is given.
+    """Measure units on a dask cluster.
 
-    ``workers`` is the size of the local one. ``patience`` as in the local engine: a worker process that does no step
-    for so many seconds is restarted. ``device`` and ``checkpoints`` too; a worker that does not see the run's folder,
-    for want of a common file system, makes no checkpoints.
+    Args:
+        scheduler: Address of the scheduler, such as tcp://10.0.0.1:8786. By default a local cluster is started.
+        workers: Number of workers of the local cluster; by default one per core.
+        patience: A worker that makes no training step for this many seconds is restarted.
+        device: Device for training, such as "cpu" or "cuda:1".
+        checkpoints: Minimum seconds between two checkpoints of a training; None for no checkpoints. A worker that
+            cannot access the folder of the run makes none.
     """
 
     scheduler: str | None = None
@@ -56,7 +60,7 @@ class Dask:
             return
         with left_alone(study), _cluster(self, len(units)) as address, _client(address) as client:
             if not client.scheduler_info(n_workers=-1)["workers"]:
-                say(f"{address} has no workers yet: waiting for them (dask worker {address} --nthreads 1 starts one)")
+                say(f"waiting for workers at {address}: start one with dask worker {address} --nthreads 1")
                 client.wait_for_workers(1)
             _same_software(client)
             _send_code(client, study)
@@ -65,143 +69,149 @@ class Dask:
 
 @dataclass
 class _Calls:
-    """The units that are out, and what was heard of each."""
+    """The submitted units and what the workers reported about them."""
 
     client: Any
     study: Study
     run: Run
     engine: Dask
-    heard: SimpleQueue = field(default_factory=SimpleQueue)
-    told: Counter = field(default_factory=Counter)
-    silent: dict[str, float] = field(default_factory=dict)  # of units that a worker has begun
+    messages: SimpleQueue = field(default_factory=SimpleQueue)
+    steps: Counter = field(default_factory=Counter)
+    idle_seconds: dict[str, float] = field(default_factory=dict)  # since the last report, for units in progress
     hangs: Counter = field(default_factory=Counter)
-    quiet: float = 0.0  # seconds without a word of any unit
+    quiet_seconds: float = 0.0  # since the last report on any unit
 
     def work(self, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
         topic = f"relulab-{self.run.path.name}-{time.time_ns()}"
-        self.client.subscribe_topic(topic, lambda event: self.heard.put(event[1]))
-        out = {unit.name: unit for unit in sorted(units, key=lambda unit: -unit.flops)}
+        self.client.subscribe_topic(topic, lambda event: self.messages.put(event[1]))
+        by_name = {unit.name: unit for unit in sorted(units, key=lambda unit: -unit.flops)}
         futures = {}
         options = (self.engine.device, self.engine.checkpoints, Run(self.run.path.absolute()), self.run.holder or "")
-        for name, unit in out.items():
-            # Pure would let a scheduler answer from an earlier run: then a damaged result would come back as it was.
+        for name, unit in by_name.items():
+            # Not pure: a scheduler must not answer from an earlier run, whose stored result may be damaged.
             key = f"{topic}-{name}"
             future = self.client.submit(_measure, self.study, unit, topic, *options, key=key, pure=False)
-            future.add_done_callback(lambda future, name=name: self.heard.put(name))
+            future.add_done_callback(lambda future, name=name: self.messages.put(name))
             futures[name] = future
         main = threading.current_thread() is threading.main_thread()
-        # Raised wherever it strikes, an interrupt may end in a destructor of dask and be lost; here it waits its turn.
-        before = signal.signal(signal.SIGINT, lambda *_: self.heard.put(None)) if main else None
+        # An interrupt that is raised inside a destructor of dask would be lost, so it goes through the queue.
+        before = signal.signal(signal.SIGINT, lambda *_: self.messages.put(None)) if main else None
         try:
-            looked = time.monotonic()
+            checked_at = time.monotonic()
             while futures:
                 with suppress(Empty):
-                    word = self.heard.get(timeout=BEAT)
-                    self.quiet = 0.0
-                    if word is None:
+                    message = self.messages.get(timeout=BEAT)
+                    self.quiet_seconds = 0.0
+                    if message is None:
                         raise KeyboardInterrupt
-                    if isinstance(word, str):
-                        self.finish(out[word], futures.pop(word), on_unit)
-                    elif word["unit"] in futures:
-                        self.progress(out[word["unit"]], word["steps"], on_steps)
+                    if isinstance(message, str):
+                        self.finish(by_name[message], futures.pop(message), on_unit)
+                    elif message["unit"] in futures:
+                        self.progress(by_name[message["unit"]], message["steps"], on_steps)
                 now = time.monotonic()
-                self.look(futures, min(now - looked, 1.0))
-                looked = now
+                self.restart_hung(futures, min(now - checked_at, 1.0))
+                checked_at = now
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
-            with suppress(Exception):  # the scheduler may be gone
+            with suppress(Exception):  # the scheduler may have ended
                 self.client.cancel(list(futures.values()))
             self.client.unsubscribe_topic(topic)
 
     def progress(self, unit: Unit, steps: int, on_steps: OnSteps) -> None:
-        """``steps`` counts from the beginning of the unit: a unit that another worker took over begins again."""
-        on_steps(unit, steps - self.told[unit.name])
-        self.told[unit.name], self.silent[unit.name] = steps, 0.0
+        """Report progress. ``steps`` counts from the start of the unit, which starts again on another worker."""
+        on_steps(unit, steps - self.steps[unit.name])
+        self.steps[unit.name], self.idle_seconds[unit.name] = steps, 0.0
 
     def finish(self, unit: Unit, future, on_unit: OnUnit) -> None:
+        """Store the result of a finished unit."""
         from distributed import KilledWorker
 
-        self.silent.pop(unit.name, None)
+        self.idle_seconds.pop(unit.name, None)
         if future.cancelled():
-            raise RunStopped("the dask scheduler is gone, or it dropped the run")
+            raise RunStopped("the dask scheduler ended or canceled the run")
         while True:
             try:
                 content, seconds = future.result(timeout=self.engine.patience)
                 break
-            except TimeoutError:  # the worker hangs with the result in its memory; another will measure it anew
+            except TimeoutError:  # the worker that has the result hangs: another one will measure the unit again
                 self.hung(unit.name, self.client.who_has([future])[future.key])
             except KilledWorker as error:
                 raise RunStopped(
-                    f"the dask workers that measured {unit.name} were lost {TRIES} times, the last at "
-                    f"{error.last_worker.address}, perhaps for want of memory"
+                    f"the dask worker for unit {unit.name} was lost {TRIES} times (last: {error.last_worker.address}), "
+                    "possibly because memory ran out"
                 ) from None
         self.run.keep(unit, content)
         on_unit(unit, seconds)
 
-    def look(self, futures: dict, elapsed: float) -> None:
-        """Has workers restarted that were silent for too long.
+    def restart_hung(self, futures: dict, elapsed: float) -> None:
+        """Restart workers that have not reported for too long.
 
-        A unit that is not begun may have to wait for another, so it is not counted by itself. But where no unit says a
-        word, for as long as it takes a worker to load, those that hold units hang before their first step.
+        A unit that has not started may have to wait for others, so it is not counted. But if no unit at all reports for
+        longer than a worker needs to load, the workers that have units hang before their first step.
         """
-        self.quiet += elapsed
-        if self.quiet > max(self.engine.patience, LOADING):
-            self.quiet = 0.0
+        self.quiet_seconds += elapsed
+        if self.quiet_seconds > max(self.engine.patience, LOADING):
+            self.quiet_seconds = 0.0
             held = {key: address for address, keys in self.client.processing().items() for key in keys}
             for name in [name for name, future in futures.items() if future.key in held][:1]:
                 self.hung(name, sorted(set(held.values())))
-        for name in list(self.silent):
-            self.silent[name] += elapsed
-            if self.silent[name] > self.engine.patience:
-                del self.silent[name]
+        for name in list(self.idle_seconds):
+            self.idle_seconds[name] += elapsed
+            if self.idle_seconds[name] > self.engine.patience:
+                del self.idle_seconds[name]
                 key = futures[name].key
                 self.hung(name, [address for address, keys in self.client.processing().items() if key in keys])
 
     def hung(self, name: str, workers: Sequence[str]) -> None:
+        """Record a hang and restart the workers."""
         self.hangs[name] += 1
         self.run.log(unit=name, lost=f"no step for {self.engine.patience:g} s", time=self.hangs[name])
         if self.hangs[name] == TRIES:
-            raise RunStopped(f"{name} did no step for {self.engine.patience:g} s, {TRIES} times: see --patience")
-        # The scheduler gives what they had to others; whether they come back in time is no matter.
+            raise RunStopped(
+                f"unit {name} made no step for {self.engine.patience:g} s, {TRIES} times; if a single step takes "
+                "longer, increase --patience SECONDS"
+            )
+        # The scheduler gives their units to other workers, so it does not matter when these come back.
         self.client.restart_workers(list(workers), timeout=60, raise_for_error=False)
 
 
 def _measure(
     study: Study, unit: Unit, topic: str, device: str, checkpoints: float | None, run: Run, holder: str
 ) -> tuple[bytes, float]:
-    """On a worker: the unit, with a word about its steps now and then.
+    """Measure a unit on a worker and report its steps.
 
-    The folder of the run, if the worker sees one of that name, is the one that was meant if the same process holds it.
+    The worker uses the folder of the run for checkpoints only if its lock file names the calling process: a folder with
+    the same path on another machine may be a different one.
     """
     import dask
     from distributed import get_worker
 
-    worker, done, spoke = get_worker(), 0, time.monotonic()
+    worker, done, reported_at = get_worker(), 0, time.monotonic()
 
-    def say() -> None:
+    def report() -> None:
         worker.log_event(topic, {"unit": unit.name, "steps": done})
 
     def count(steps: int) -> None:
-        nonlocal done, spoke
+        nonlocal done, reported_at
         done += steps
-        if time.monotonic() - spoke > BEAT:
-            say()
-            spoke = time.monotonic()
+        if time.monotonic() - reported_at > BEAT:
+            report()
+            reported_at = time.monotonic()
 
-    say()
-    seen = run if holder and run.marked(holder) else None
-    tick = unit_tick(count, study, unit, seen, seconds=checkpoints, device=device)
-    # xarray would ask the cluster for a lock before it encodes; nobody else writes to this memory.
+    report()
+    shared_run = run if holder and run.marked(holder) else None
+    tick = unit_tick(count, study, unit, shared_run, seconds=checkpoints, device=device)
+    # xarray would request a lock from the cluster before it encodes; it is not needed for memory of this process.
     with dask.config.set(scheduler="synchronous"):
         answer = measured(study, unit, tick)
-    say()
+    report()
     return answer
 
 
 @contextmanager
 def _cluster(engine: Dask, units: int) -> Iterator[str]:
-    """The address of the user's scheduler, or of a cluster on this machine for as long as it is needed."""
+    """Yield the address of the user's scheduler, or of a cluster on this machine that ends with the block."""
     if engine.scheduler is not None:
         yield engine.scheduler
         return
@@ -218,22 +228,23 @@ def _cluster(engine: Dask, units: int) -> Iterator[str]:
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
+    """Connect to a scheduler."""
     from distributed import Client
 
     if not re.match(r"(tcp|tls|wss?|ucx|inproc)://.", address):
-        raise UserError(f"--scheduler {address}: an address looks like tcp://10.0.0.1:8786")
+        raise UserError(f"--scheduler: expected an address such as tcp://10.0.0.1:8786, got {address}")
     try:
         client = Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(
-            f"no dask scheduler answers at {address} ({error}): `dask scheduler` starts one and says its address"
+            f"no dask scheduler answers at {address} ({error}): start one with dask scheduler, which prints its address"
         ) from None
     with client:
         yield client
 
 
 def _send_code(client: Any, study: Study) -> None:
-    """A study in a file of a user's own goes to the workers as that file; modules of packages are installed there."""
+    """Send the file of a user's own study to the workers. Packages must be installed there."""
     module = sys.modules.get(type(study).__module__)
     file = getattr(module, "__file__", None)
     if file and module.__name__ != "__main__" and not module.__package__:  # type: ignore[union-attr]
@@ -241,15 +252,16 @@ def _send_code(client: Any, study: Study) -> None:
 
 
 def _same_software(client) -> None:
-    """Numbers of another version of relulab or torch would pass for those of this one."""
+    """Raise a UserError if a worker has other package versions, which may give other numbers."""
     here = environment()["packages"]
     for address, there in client.run(_packages, on_error="return").items():
         if isinstance(there, Exception):
-            raise UserError(f"the dask worker {address} cannot import relulab ({there}): install it there")
+            raise UserError(f"the dask worker at {address} cannot import relulab ({there}): install it there")
         for name in ("relulab", "torch", "numpy"):
             if there[name] != here[name]:
                 raise UserError(
-                    f"the dask worker {address} has {name} {there[name]}, this process {here[name]}: install the same"
+                    f"the dask worker at {address} has {name} {there[name]}, but this process has {here[name]}: "
+                    "install the same version"
                 )
 
 

@@ -1,7 +1,7 @@
-"""The local engine: one supervised process a core, one thread each; every worker writes what it has finished.
+"""The local engine: one supervised process with one thread per core. Workers store the units they finish.
 
-A worker that dies, or does no step for long, is replaced and its unit tried again, three times at most; then the run
-ends with the reason.
+A worker that dies, or makes no training step for too long, is replaced and its unit is tried again. After three
+attempts the run stops with an error.
 """
 
 import multiprocessing
@@ -28,16 +28,20 @@ from relulab.lab.run.environment import cores
 from relulab.lab.run.store import Run
 from relulab.lab.study import Study, Tick, Unit
 
-BEAT = 0.25  # seconds between looks at the workers
+BEAT = 0.25  # seconds between two checks of the workers
 
 
 @dataclass(frozen=True)
 class Local:
-    """Processes of this machine, one a core unless ``workers`` says how many.
+    """Measure units in processes on this machine.
 
-    ``patience`` is how many seconds a worker may do no step before it counts as hung. One worker that was asked for
-    by number is this very process, without supervision, as a debugger wants it. Trainings compute on ``device``, and
-    leave a checkpoint every ``checkpoints`` seconds, from which a unit goes on if its worker is lost; None for none.
+    Args:
+        workers: Number of worker processes; by default one per core. With 1, the units are measured in this process
+            without supervision, which suits a debugger.
+        patience: A worker that makes no training step for this many seconds is restarted.
+        device: Device for training, such as "cpu" or "cuda:1".
+        checkpoints: Minimum seconds between two checkpoints of a training, from which a unit continues if its worker
+            is lost; None for no checkpoints.
     """
 
     workers: int | None = None
@@ -63,29 +67,32 @@ class Local:
 
 @dataclass
 class _Worker:
-    """A process, the pipe to it, the unit in its hands, and how far it is with it."""
+    """A worker process, the pipe to it, its current unit, and the progress of that unit."""
 
     process: BaseProcess
     pipe: Connection
     counter: Any
     unit: Unit | None = None
-    told: int = 0
-    silent: float = 0.0
+    steps: int = 0
+    idle_seconds: float = 0.0
 
     def give(self, unit: Unit) -> None:
-        self.unit, self.told, self.silent, self.counter.value = unit, 0, 0.0, 0
-        with suppress(OSError):  # it died before its first unit: the end of its pipe will tell
+        self.unit, self.steps, self.idle_seconds, self.counter.value = unit, 0, 0.0, 0
+        with suppress(OSError):  # it died before its first unit, which the closed pipe will show
             self.pipe.send(unit)
 
     def progress(self, elapsed: float) -> int:
-        """Steps since the last look. A machine that slept is no hang, so a look counts for a second at most."""
-        steps = self.counter.value - self.told
-        self.told += steps
-        self.silent = 0.0 if steps else self.silent + min(elapsed, 1.0)
-        return steps
+        """Return the steps since the last check.
+
+        Each check counts as at most one idle second, so that a machine that was asleep does not look like a hang.
+        """
+        new_steps = self.counter.value - self.steps
+        self.steps += new_steps
+        self.idle_seconds = 0.0 if new_steps else self.idle_seconds + min(elapsed, 1.0)
+        return new_steps
 
     def dismiss(self) -> int | None:
-        """Ends the process, stopped or hung as it may be, and gives its exit code."""
+        """End the process, even if it is stopped or hung, and return its exit code."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -94,6 +101,8 @@ class _Worker:
 
 @dataclass
 class _Crew:
+    """The worker processes of a run."""
+
     study: Study
     run: Run
     engine: Local
@@ -102,63 +111,63 @@ class _Crew:
     context: multiprocessing.context.SpawnContext = field(default_factory=lambda: multiprocessing.get_context("spawn"))
 
     def work(self, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
-        # Largest first, so that no core ends up waiting for a long last unit.
+        # Largest first, so that no core waits for a long last unit at the end.
         queue = deque(sorted(units, key=lambda unit: -unit.flops))
         crew: list[_Worker] = []
         try:
             crew += (self.hire() for _ in range(self.size))
-            looked = time.monotonic()
+            checked_at = time.monotonic()
             while queue or any(worker.unit for worker in crew):
                 for worker in crew:
                     if queue and not worker.unit:
                         worker.give(queue.popleft())
-                spoke = wait([worker.pipe for worker in crew if worker.unit], BEAT)
+                ready = wait([worker.pipe for worker in crew if worker.unit], BEAT)
                 now = time.monotonic()
                 for i, worker in enumerate(crew):
                     if not worker.unit:
                         continue
-                    on_steps(worker.unit, worker.progress(now - looked))
-                    lost = worker.pipe in spoke and not _finished(worker, on_unit)
-                    if lost or (worker.unit and worker.silent > self.engine.patience):
-                        on_steps(worker.unit, -worker.told)
+                    on_steps(worker.unit, worker.progress(now - checked_at))
+                    lost = worker.pipe in ready and not _finished(worker, on_unit)
+                    if lost or (worker.unit and worker.idle_seconds > self.engine.patience):
+                        on_steps(worker.unit, -worker.steps)
                         queue.appendleft(self.lost(worker, hung=not lost))
                         crew[i] = self.hire()
-                looked = now
+                checked_at = now
         finally:
             for worker in crew:
                 worker.dismiss()
 
     def hire(self) -> _Worker:
-        ours, theirs = self.context.Pipe()
+        pipe, worker_pipe = self.context.Pipe()
         counter = self.context.Value("q", 0)
         process = self.context.Process(
-            target=_work, args=(os.getpid(), theirs, counter, self.study, self.run, self.engine), daemon=True
+            target=_work, args=(os.getpid(), worker_pipe, counter, self.study, self.run, self.engine), daemon=True
         )
         with left_alone(self.study), interrupts_held():
             process.start()
-        theirs.close()  # so that the end of the worker is the end of the pipe
-        return _Worker(process, ours, counter)
+        worker_pipe.close()  # so that the pipe closes when the worker ends
+        return _Worker(process, pipe, counter)
 
     def lost(self, worker: _Worker, hung: bool) -> Unit:
-        """Notes a death or a hang and gives back the unit that is to be tried again."""
+        """Record a lost worker and return its unit, which is to be tried again."""
         unit, code = worker.unit, worker.dismiss()
         assert unit is not None
-        why = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        why = f"no step for {self.engine.patience:g} s" if hung else why
+        reason = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+        reason = f"no step for {self.engine.patience:g} s" if hung else reason
         self.deaths[unit.name] += 1
-        self.run.log(unit=unit.name, lost=why, time=self.deaths[unit.name])
+        self.run.log(unit=unit.name, lost=reason, time=self.deaths[unit.name])
         if self.deaths[unit.name] == TRIES:
             remedy = (
-                "it hangs, or a step of it takes longer: more patience with --patience SECONDS"
+                "if a single step takes longer, increase --patience SECONDS"
                 if hung
-                else "perhaps for want of memory: try fewer processes with --workers"
+                else "if memory ran out, use fewer processes with --workers N"
             )
-            raise RunStopped(f"the process that measured {unit.name} was lost {TRIES} times ({why}); {remedy}")
+            raise RunStopped(f"the worker process for unit {unit.name} was lost {TRIES} times ({reason}); {remedy}")
         return unit
 
 
 def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
-    """Takes the answer of a worker; False when there is none because it died."""
+    """Receive the answer of a worker; return False if there is none because it died."""
     try:
         seconds, error = worker.pipe.recv()
     except (EOFError, OSError):
@@ -172,13 +181,13 @@ def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
 
 
 def _work(parent: int, pipe: Connection, counter: Any, study: Study, run: Run, engine: Local) -> None:
-    """What a worker does: units from the pipe, until the parent is gone."""
+    """Run a worker: measure the units from the pipe until the parent ends."""
     threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
     def count(seed_steps: int) -> None:
-        counter.value += seed_steps  # this process alone writes it
+        counter.value += seed_steps  # only this process writes it
 
-    with suppress(EOFError, ConnectionError):  # nobody is left to work for
+    with suppress(EOFError, ConnectionError):  # the parent has ended
         while True:
             unit = pipe.recv()
             tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
@@ -186,20 +195,21 @@ def _work(parent: int, pipe: Connection, counter: Any, study: Study, run: Run, e
 
 
 def _answer(study: Study, run: Run, unit: Unit, tick: Tick) -> tuple[float, Exception | None]:
+    """Measure and store a unit, and return the seconds it took and the error if it failed."""
     try:
         content, seconds = measured(study, unit, tick)
         run.keep(unit, content)
         return seconds, None
     except Exception as error:
-        # Only errors that surely survive the way through the pipe travel as they are.
-        plain = isinstance(error, UserError | OSError)
-        sent = error if plain else RuntimeError(f"in unit {unit.name}, {type(error).__name__}: {error}")
+        # Only errors that can certainly be pickled are sent unchanged.
+        can_pickle = isinstance(error, UserError | OSError)
+        sent = error if can_pickle else RuntimeError(f"in unit {unit.name}, {type(error).__name__}: {error}")
         sent.add_note(traceback.format_exc())
         return 0.0, sent
 
 
 def _leave_with_parent(parent: int) -> None:
-    """A killed parent must not leave workers behind that go on and hold memory."""
+    """End this worker when its parent is killed, so that it does not go on and use memory."""
     while os.getppid() == parent:
         time.sleep(BEAT)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""One unit, measured on one thread: what every engine does at its far end."""
+"""Measure one unit on one thread, as all engines do in their workers."""
 
 import time
 
@@ -9,9 +9,9 @@ from relulab.lab.study import Study, Tick, Unit
 
 @one_thread()
 def measured(study: Study, unit: Unit, tick: Tick) -> tuple[bytes, float]:
-    """The unit's result as the bytes of a netCDF file, and the seconds it took.
+    """Measure a unit and return its result as the bytes of a netCDF file, and the seconds it took.
 
-    One thread, also because the bits would depend on their number.
+    It runs on one thread because the bits would depend on the number of threads.
     """
     start = time.perf_counter()
     return encode(study.measure(unit, tick)), time.perf_counter() - start

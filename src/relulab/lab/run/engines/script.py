@@ -1,4 +1,4 @@
-"""What worker processes must not inherit: the user's script, and Ctrl-C."""
+"""Keep worker processes from importing the user's script and from receiving Ctrl-C."""
 
 import signal
 import sys
@@ -11,9 +11,9 @@ from relulab.lab.study import Study
 
 @contextmanager
 def left_alone(study: Study) -> Iterator[None]:
-    """Workers start without importing the user's script again, so that it needs no ``if __name__ == "__main__"``.
+    """Start workers without importing the user's script, so that it needs no ``if __name__ == "__main__"`` guard.
 
-    A study that is defined in the script itself can only be found there: then the script needs the guard.
+    A study that is defined in the script itself can only be imported from there: then the script needs the guard.
     """
     main = sys.modules["__main__"]
     hidden = {} if type(study).__module__ == "__main__" else {k: main.__dict__.get(k) for k in ("__file__", "__spec__")}
@@ -26,11 +26,12 @@ def left_alone(study: Study) -> Iterator[None]:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Processes and threads that start meanwhile never see Ctrl-C, which reaches the whole group: the parent decides.
+    """Block Ctrl-C in the processes and threads that are started inside the block.
 
-    Here it waits until the block ends. The mask of blocked signals is inherited, from the first instruction on.
+    Ctrl-C goes to the whole process group, but only the parent should handle it. Started processes inherit the mask of
+    blocked signals from their first instruction on. In this process, Ctrl-C is delayed until the block ends.
     """
-    resource_tracker.ensure_running()  # it comes with the first process, and would lift the block
+    resource_tracker.ensure_running()  # it would start with the first process and unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

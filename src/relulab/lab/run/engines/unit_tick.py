@@ -1,4 +1,4 @@
-"""What a study's ``measure`` is handed: it is told of seed-steps, and says where to compute and keep checkpoints."""
+"""The tick that an engine passes to ``Study.measure``: it counts seed-steps and has the device and the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from relulab.lab.study import Study, Unit
 if TYPE_CHECKING:
     from relulab.train.checkpoint import Checkpoint
 
-SECONDS = 60.0  # between two checkpoints of a training, at least
+SECONDS = 60.0  # minimum time between two checkpoints of a training
 
 
 @dataclass(frozen=True)
 class UnitTick:
-    """Call it with seed-steps done. Training takes its device and its checkpoint from here, so every study has them."""
+    """To be called with the seed-steps done. ``fit`` takes the device and the checkpoint from it."""
 
     count: Callable[[int], None]
     checkpoint: Checkpoint | None = None
@@ -30,10 +30,19 @@ class UnitTick:
 def unit_tick(
     count: Callable[[int], None], study: Study, unit: Unit, run: Run | None, *, seconds: float | None, device: str
 ) -> UnitTick:
-    """The tick of a unit; without checkpoints when ``run`` is out of reach or ``seconds`` between them is None."""
+    """Return the tick of a unit.
+
+    Args:
+        count: Called with the seed-steps done.
+        study: The study.
+        unit: The unit.
+        run: The run whose folder stores the checkpoints, or None for no checkpoints.
+        seconds: The minimum time between two checkpoints, or None for no checkpoints.
+        device: The device for training.
+    """
     if run is None or seconds is None:
         return UnitTick(count, None, device)
-    from relulab.train.checkpoint import Checkpoint  # torch, which a process that only asks need not load
+    from relulab.train.checkpoint import Checkpoint  # imports torch, so only when needed
 
     checkpoint = Checkpoint(
         run.checkpoint(unit), seconds=seconds, key=f"{study.name} {study.hash} {unit.name}",

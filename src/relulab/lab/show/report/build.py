@@ -1,113 +1,149 @@
-"""Builds report/: an overview of claims by paper, a page a run, a page a theorem."""
+"""Builds report/: a gallery of studies by paper, one page per run and per theorem, tables of all claims and runs."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from relulab.core.errors import UserError
 from relulab.lab.index import papers
-from relulab.lab.paper import Paper, paper_of
 from relulab.lab.run.store import MOVING, atomic
-from relulab.lab.show.report.exported_data import export_data
+from relulab.lab.show.formula import mathml
 from relulab.lab.show.report.exported_figures import FORMATS, export_animations, export_figures
-from relulab.lab.show.report.finished_run import Checked, FinishedRun, read_check, read_run
+from relulab.lab.show.report.finished_run import FinishedRun, read_check, read_run
 from relulab.lab.show.report.forms import Unreadable
-from relulab.lab.show.words import VERDICTS, number, size, span, value
+from relulab.lab.show.report.overview import Section, one_per_study, sections
+from relulab.lab.show.report.stamps import Stamps, stamp
+from relulab.lab.show.report.thumbnail import thumbnail
+from relulab.lab.show.typeset import typeset
+from relulab.lab.show.words import VERDICTS, check_detail, claim_detail, number, size, span, value
 
-ORDER = ("paper", "quick", "smoke")
 T = TypeVar("T")
+TABLES = ("claims.html", "theorems.html", "runs.html")
 
 
 def build(runs: Path, out: Path) -> Path:
-    """Writes the report on all finished runs and all checks below ``runs``; returns its index page.
+    """Write the report on all finished runs and all checks; return its first page.
 
-    What cannot be shown is listed there with the reason, and hides nothing else.
+    Pages whose runs have not changed since the last report are left as they are. Runs that cannot be shown are listed
+    with the reason.
+
+    Args:
+        runs: The folder that holds all runs.
+        out: The folder of the report.
     """
-    pages, damaged = _pages(), {}
-
-    def run_page(path: Path) -> FinishedRun:
-        run = read_run(path)
-        figures = export_figures(path, run.figures, out / "figures" / run.folder)
-        animations = export_animations(path, run.animations, out / "figures" / run.folder)
-        data = export_data(path, run.status.units, out / "data" / run.folder)
-        page = pages.get_template("run.html")
-        _write(out / run.page, page.render(run=run, figures=figures, animations=animations, data=data, root="../"))
-        return run
-
-    def theorem_page(path: Path) -> Checked:
-        check = read_check(path)
-        _write(out / check.page, pages.get_template("theorem.html").render(check=check, root="../"))
-        return check
-
-    found = list(_readable(run_page, sorted({path.parent for path in runs.glob("*/*/*.json")}), damaged))
-    checks = list(_readable(theorem_page, sorted(runs.glob("checks/*.json")), damaged))
+    damaged: dict[Path, str] = {}
+    found = list(_readable(read_run, sorted({path.parent for path in runs.glob("*/*/*.json")}), damaged))
+    checks = list(_readable(read_check, sorted(runs.glob("checks/*.json")), damaged))
+    report = _Report(out)
+    found = list(_readable(report.run_files, found, damaged))
     if not found and not checks:
         raise UserError(_nothing(runs, damaged))
-    index = pages.get_template("index.html")
-    overview = _by_paper(_one_a_study(found), checks)
-    _write(out / "index.html", index.render(overview=overview, runs=found, damaged=damaged, root=""))
+    overview = sections(one_per_study(found), checks)
+    report.pages(overview, found)
+    report.tables(overview, found, damaged)
+    report.stamps.write()
     return out / "index.html"
 
 
-def _pages() -> Environment:
-    pages = Environment(
+class _Report:
+    """A report that is being written into a folder."""
+
+    def __init__(self, out: Path):
+        self.out, self.stamps, self.environment = out, Stamps(out), _environment()
+        self.parts: dict[str, dict[str, Any]] = {}
+
+    def run_files(self, run: FinishedRun) -> FinishedRun:
+        """Copies figures and data of a run, unless its page is up to date; raises Unreadable if they are damaged."""
+        run_stamp = stamp(run.files)
+        figures, data = (self.out / kind / run.folder for kind in ("figures", "data"))
+        if not self.stamps.current(f"files of {run.page}", run_stamp):
+            from relulab.lab.show.report.exported_data import export_data
+
+            self.parts[run.folder] = {
+                "figures": export_figures(run.path, run.figures, figures),
+                "animations": export_animations(run.path, run.animations, figures),
+                "data": export_data(run.path, run.status.units, data),
+            }
+            if run.figures:
+                thumbnail(figures / f"{run.figures[0].figure}.png", figures / "card.png")
+        return run
+
+    def pages(self, overview: list[Section], runs: list[FinishedRun]) -> None:
+        """The pages of runs and theorems, each with links to its neighbors in the order of print."""
+        shown = [run for section in overview for run in section.runs]
+        for run, before, after in _neighbors(shown + [run for run in runs if run not in shown]):
+            self._run_page(run, before, after)
+        for check, before, after in _neighbors([check for section in overview for check in section.theorems]):
+            made_from = stamp([], check.about.model_dump_json(), before and before.page, after and after.page)
+            if not self.stamps.current(check.page, made_from):
+                self.write(check.page, "theorem.html", check=check, before=before, after=after)
+                self.stamps.made(check.page, made_from, [])
+
+    def _run_page(self, run: FinishedRun, before: FinishedRun | None, after: FinishedRun | None) -> None:
+        made_from = stamp(run.files, before and before.page, after and after.page)
+        if run.folder not in self.parts and self.stamps.current(run.page, made_from):
+            return
+        if run.folder not in self.parts:
+            self.stamps.old.pop(f"files of {run.page}", None)
+            self.run_files(run)
+        self.write(run.page, "run.html", run=run, before=before, after=after, **self.parts[run.folder])
+        self.stamps.made(run.page, made_from, [self.out / kind / run.folder for kind in ("figures", "data")])
+        self.stamps.new[f"files of {run.page}"] = self.stamps.new[run.page] | {"stamp": stamp(run.files)}
+
+    def tables(self, overview: list[Section], runs: list[FinishedRun], damaged: dict[Path, str]) -> None:
+        """The gallery, the tables of all claims, theorems and runs, and the index of the search."""
+        pages = [(section, run) for section in overview for run in section.runs]
+        entries = [[run.about.title, run.page, " ".join(run.about.ids), run.lead] for _, run in pages]
+        for section in overview:
+            entries += [[row.claim.says, f"claims.html#{row.anchor}", row.claim.id, ""] for row in section.rows]
+            entries += [[t.about.title, t.page, t.about.theorem, t.about.statement] for t in section.theorems]
+        text = json.dumps(entries, ensure_ascii=False).replace("</", "<\\/")
+        _write(self.out / "search-index.js", f"const ENTRIES = {text};\n")
+        for page in ("index.html", *TABLES):
+            self.write(page, page, overview=overview, runs=runs, damaged=damaged)
+
+    def write(self, page: str, template: str, **values: Any) -> None:
+        root = "../" * page.count("/")
+        _write(self.out / page, self.environment.get_template(template).render(root=root, page=page, **values))
+
+
+def _neighbors(items: list[T]) -> Iterator[tuple[T, T | None, T | None]]:
+    around = [None, *items, None]
+    yield from zip(items, around, around[2:], strict=False)
+
+
+def _environment() -> Environment:
+    environment = Environment(
         loader=PackageLoader("relulab.lab.show.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    pages.filters |= {"number": number, "size": size, "span": span, "value": value}
-    more: dict[str, Any] = {"verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING}
-    pages.globals.update(more)
-    return pages
+    environment.filters |= {
+        "number": number, "size": size, "span": span, "value": value, "math": lambda text: Markup(typeset(text)),
+        "formula": lambda text: Markup(mathml(text)),
+    }  # fmt: skip
+    more: dict[str, Any] = {
+        "verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING,
+        "check_detail": check_detail, "claim_detail": claim_detail,
+    }  # fmt: skip
+    environment.globals.update(more)
+    return environment
 
 
-def _readable(make: Callable[[Path], T], paths: Iterable[Path], damaged: dict[Path, str]) -> Iterator[T]:
-    """What ``make`` makes of each path; where that fails, the reason goes into ``damaged``."""
-    for path in paths:
+def _readable(make: Callable[[Any], T], things: Iterable[Any], damaged: dict[Path, str]) -> Iterator[T]:
+    """The result of ``make`` for each thing; where it fails, the reason goes into ``damaged``."""
+    for thing in things:
         try:
-            yield make(path)
+            yield make(thing)
         except Unreadable as reason:
-            damaged[path] = str(reason)
+            damaged[thing if isinstance(thing, Path) else thing.path] = str(reason)
 
 
 def _nothing(runs: Path, damaged: dict[Path, str]) -> str:
     rest = "".join(f"; {path}: {reason}" for path, reason in damaged.items())
-    return f"no finished run in {runs}: run one first, for instance relulab run SS.F7{rest}"
-
-
-def _one_a_study(found: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The run that speaks for a study: plain presets before changed ones, the largest preset first, then the newest."""
-
-    def rank(run: FinishedRun) -> tuple:
-        preset = ORDER.index(run.about.preset) if run.about.preset in ORDER else len(ORDER)
-        return (bool(run.about.changes), preset)
-
-    newest = sorted(found, key=lambda run: run.status.updated, reverse=True)
-    best: dict[str, FinishedRun] = {}
-    for run in sorted(newest, key=rank):
-        best.setdefault(run.about.study, run)
-    return list(best.values())
-
-
-def _by_paper(shown: Sequence[FinishedRun], checks: Sequence[Checked]) -> list[dict[str, Any]]:
-    """A row a paper that something is known of: its claims, each with a run and an anchor, and its theorems."""
-    claims: dict[str, dict[str, Any]] = {}
-    for run in shown:
-        for claim in run.claims:
-            # Studies may share a claim's id; no id of a file has a colon in it.
-            anchor = claim.id if claim.id not in claims else f"{run.about.study}:{claim.id}"
-            claims[anchor] = {"claim": claim, "anchor": anchor, "run": run}
-    ids = [*(row["claim"].id for row in claims.values()), *(check.about.theorem for check in checks)]
-    rows = []
-    for tag in dict.fromkeys([*papers(), *map(paper_of, ids)]):
-        here = [row for row in claims.values() if paper_of(row["claim"].id) == tag]
-        theorems = [check for check in checks if paper_of(check.about.theorem) == tag]
-        if here or theorems:
-            counts = Counter(row["claim"].verdict for row in here)
-            paper = papers().get(tag, Paper(tag, tag, ""))
-            rows.append({"paper": paper, "claims": here, "theorems": theorems, "counts": counts})
-    return rows
+    return f"no finished run in {runs}: run a study first, for example with relulab run SS.F7{rest}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 
 from relulab.lab.run.store import MOVING
-from relulab.lab.show.report.forms import Animation, Unreadable
+from relulab.lab.show.report.forms import Animation, Figure, Unreadable
 
 FORMATS = ("svg", "png", "pdf")
 LONGEST = 300  # letters of a description
@@ -20,28 +20,33 @@ LONGEST = 300  # letters of a description
 class Drawn:
     name: str
     words: str
+    caption: str
 
 
 @dataclass(frozen=True)
 class Moving:
     name: str
     words: str
+    caption: str
     width: int
     height: int
     bytes: int
 
 
-def export_figures(run: Path, names: Sequence[str], target: Path) -> list[Drawn]:
-    """Copies the named figures of a run into the folder ``target``."""
-    _copy(run, [f"{name}.{ending}" for name in names for ending in FORMATS], target)
-    return [Drawn(name, words_in((target / f"{name}.svg").read_text("utf-8", "replace"))) for name in names]
+def export_figures(run: Path, figures: Sequence[Figure], target: Path) -> list[Drawn]:
+    """Copies the figures of a run into the folder ``target``."""
+    _copy(run, [f"{one.figure}.{ending}" for one in figures for ending in FORMATS], target)
+    return [
+        Drawn(one.figure, words_in((target / f"{one.figure}.svg").read_text("utf-8", "replace")), one.caption)
+        for one in figures
+    ]
 
 
 def export_animations(run: Path, animations: Sequence[Animation], target: Path) -> list[Moving]:
     """Copies the animations of a run, with their stills, into the folder ``target``."""
     _copy(run, [f"{a.animation}.{ending}" for a in animations for ending in MOVING.values()], target)
     return [
-        Moving(a.animation, a.words, *_size(path), path.stat().st_size)
+        Moving(a.animation, a.words, a.caption, *_size(path), path.stat().st_size)
         for a in animations
         for path in (target / f"{a.animation}.{MOVING['gif']}",)
     ]

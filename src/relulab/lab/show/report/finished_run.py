@@ -9,8 +9,9 @@ from typing import Any
 
 from relulab.lab.paper import paper_of
 from relulab.lab.run.settings import parse
-from relulab.lab.run.store import SCHEMA
+from relulab.lab.run.store import MOVING, SCHEMA
 from relulab.lab.show.report import forms
+from relulab.lab.show.report.exported_figures import FORMATS
 from relulab.lab.show.report.forms import Unreadable
 
 
@@ -21,15 +22,38 @@ class FinishedRun:
     status: forms.Status
     machine: forms.Machine
     claims: list[forms.Claim]
-    drawn: list[str | forms.Animation]
+    drawn: list[forms.Figure | forms.Animation]
 
     @property
-    def figures(self) -> list[str]:
-        return [entry for entry in self.drawn if isinstance(entry, str)]
+    def figures(self) -> list[forms.Figure]:
+        return [entry for entry in self.drawn if isinstance(entry, forms.Figure)]
 
     @property
     def animations(self) -> list[forms.Animation]:
-        return [entry for entry in self.drawn if not isinstance(entry, str)]
+        return [entry for entry in self.drawn if isinstance(entry, forms.Animation)]
+
+    @property
+    def files(self) -> list[Path]:
+        """Everything that the run's page is made from."""
+        names = ("config.json", "status.json", "env.json", "claims.json", "figures.json", "result.nc")
+        drawings = [f"figures/{figure.figure}.{ending}" for figure in self.figures for ending in FORMATS]
+        drawings += [f"figures/{moving.animation}.{ending}" for moving in self.animations for ending in MOVING.values()]
+        return [self.path / name for name in (*names, *drawings)]
+
+    @property
+    def first(self) -> str:
+        """The id that decides in which paper's section the run is shown."""
+        return self.about.ids[0] if self.about.ids else self.about.study
+
+    @property
+    def lead(self) -> str:
+        """What came out, in one sentence: the first claim."""
+        return self.claims[0].says if self.claims else self.about.title
+
+    @property
+    def card(self) -> str:
+        """The run's picture in the gallery."""
+        return f"figures/{self.folder}/card.png"
 
     @property
     def folder(self) -> str:
@@ -79,6 +103,7 @@ def read_run(path: Path) -> FinishedRun:
 
 @dataclass(frozen=True)
 class Checked:
+    path: Path
     about: forms.Theorem
 
     @property
@@ -99,7 +124,7 @@ def read_check(path: Path) -> Checked:
     about = forms.read(path, forms.Theorem)
     if path.stem != about.theorem:
         raise Unreadable(f"{path.name} speaks of {about.theorem}")
-    return Checked(about)
+    return Checked(path, about)
 
 
 def _word(value: Any) -> str:

@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    TypeAdapter,
+    ValidationError,
+)
 
 from relulab.lab.run.store import SCHEMA
 
@@ -70,6 +79,7 @@ class Claim(Form):
     criterion: str
     verdict: Word
     note: str
+    statistic: str = ""
 
 
 class Check(Form):
@@ -79,6 +89,7 @@ class Check(Form):
     bound: float | None
     error: float | None
     holds: bool | None
+    detail: str = ""
 
 
 class Demonstration(Form):
@@ -95,21 +106,31 @@ class Theorem(Form):
     statement: str
     source: str
     demonstrations: list[Demonstration]
+    symbols: dict[str, str] = {}
+    in_print: str = ""
+    on_files: list[str] = []
+
+
+class Figure(Form):
+    figure: Name
+    caption: str = ""
 
 
 class Animation(Form):
     animation: Name
     words: str
+    caption: str = ""
 
 
 def _once(rows: list[Claim]) -> list[Claim]:
     if len({row.id for row in rows}) < len(rows):
-        raise ValueError("an id stands there twice")
+        raise ValueError("an id appears twice")
     return rows
 
 
 Claims = Annotated[list[Claim], AfterValidator(_once)]
-Figures = list[Name | Animation]
+# Runs of the first version have names alone.
+Figures = list[Annotated[Figure | Animation, BeforeValidator(lambda x: {"figure": x} if isinstance(x, str) else x)]]
 
 
 def read(path: Path, form: Any) -> Any:

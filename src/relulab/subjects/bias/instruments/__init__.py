@@ -1,1 +1,1 @@
-"""Instruments: pure functions from networks and data to numbers, one file each."""
+"""Instruments: pure functions that compute numbers from networks and data, one file each."""

@@ -1,19 +1,21 @@
-r"""All extremal directions of a data set: strict local maxima and minima of G on the sphere (IB definition 2).
+r"""All extremal directions of a data set: strict local maxima and minima of G on the unit sphere (IB definition 2).
 
-Many starts climb together, minima being the maxima for the labels −y. As G is linear on sectors, the flow that climbs
-it goes in each along an arc to the gradient ½ Σ y_i 1[wᵀx_i > 0] x_i, up to the edge; a small step η takes a start
-across. Where the other side drives it back, it jumps to and fro along a kink. So after some steps products within 2η of
-0 are taken as 0, and if the flow does stay on these kinks, the start is taken along the arc that it describes there. η
-shrinks from round to round. In every sector met at the end of a round, the one candidate that it can have is put to the
-exact test of ``relulab.subjects.bias.tools.strict_maxima``.
+Many starting directions climb G together. The minima are the maxima for the labels −y. G is linear on sectors, so in
+each sector the ascent follows an arc toward the gradient ½ Σ_i y_i 1[wᵀx_i > 0] x_i up to the edge of the sector; a
+small step η then takes it across the edge. Where the other side drives it back, it jumps to and fro along a kink.
+Therefore, after some steps, inner products within 2η of 0 are taken as 0. If the flow stays on these kinks, the start
+is moved along the arc of the flow on the kinks. η shrinks from round to round. Each sector can contain only one
+candidate. For every sector reached at the end of a round, this candidate is put to the exact test of
+``relulab.subjects.bias.tools.strict_maxima``.
 
-A start has reached the maximum w* when it is so near that no product x_iᵀw* ≠ 0 has changed its sign. There a
-neighbor w at the angle θ, w = cos θ (w* + v), has the gradient g with g·w* = G(w*), since points of Z are orthogonal
-to w*, so that along the flow w' = g − (g·w) w
+A start has reached the maximum w* when it is so close that no product x_iᵀw* ≠ 0 has changed its sign. There a
+neighbor w at the angle θ, w = cos θ (w* + v), has a gradient g with g·w* = G(w*), because the points of Z are
+orthogonal to w*. Along the flow w' = g − (g·w) w, therefore,
 
-    (cos θ)' = G(w*) − G(w) cos θ = G(w*) sin²θ − D(v) cos²θ > 0    by D ≤ 0 and G(w*) > 0:
+    (cos θ)' = G(w*) − G(w) cos θ = G(w*) sin²θ − D(v) cos²θ > 0    since D ≤ 0 and G(w*) > 0,
 
-the flow cannot but end in w*. What is found is therefore right; that it is all there is, starts can only make likely.
+so the flow must end in w*. Every direction returned is therefore extremal. That no direction is missed is not proved;
+it becomes more likely with more starts.
 """
 
 from typing import NamedTuple
@@ -32,30 +34,34 @@ from relulab.lab.instrument import instrument
 from relulab.subjects.bias.instruments.sectors import sector, signs
 from relulab.subjects.bias.tools.strict_maxima import TOLERANCE, Maximum, candidates, judged, sliding
 
-FIRST = 1e-5  # the first step η across a kink, about in radians; larger ones jump over small basins
-TRIED = 128  # sectors with zeros that are looked at in a round
-SHRINK = 0.93  # what η is multiplied with after every round
+FIRST = 1e-5  # first step η across a kink, approximately in radians; larger steps jump over small basins
+TRIED = 128  # largest number of sectors with zeros examined in one round
+SHRINK = 0.93  # factor by which η is multiplied after every round
 
 
 class Extremal(NamedTuple):
-    """k extremal directions, positive ones first, those with the largest |G| first among them."""
+    """k extremal directions: first the positive, then the negative ones, each in order of decreasing |G|."""
 
     w: Float[Tensor, "k d"]
     sign: Int8[Tensor, " k"]
     """1 for strict local maxima, −1 for strict local minima"""
     sigma: Int8[Tensor, "k n"]
-    """the sectors, eq. 11"""
+    """sectors of the directions, eq. 11"""
     G: Float[Tensor, " k"]
     reached: Int64[Tensor, " k"]
-    """how many starts came to each: a measure of its basin"""
+    """number of starts that reached each direction, a measure of its basin of attraction"""
     off: Int64[Tensor, " 2"]
-    """how many starts turned off for all points, climbing and descending"""
+    """number of starts that turned off on all points, for ascent and for descent"""
     lost: Int64[Tensor, " 2"]
-    """how many came to neither: they need more rounds, or rest, as they can if points are in special position, where G
-    is flat or rises to one side only"""
+    """number of starts that did neither, for ascent and for descent. They need more rounds, or they rest where G is
+    flat or rises to one side only, which is possible if the points are in special position"""
 
     def of(self, sign: int) -> "Extremal":
-        """The positive ones (1) or the negative ones (−1) alone."""
+        """Return only the positive (1) or only the negative (−1) extremal directions.
+
+        Args:
+            sign: 1 or −1.
+        """
         kept = self.sign == sign
         return self._replace(**{name: getattr(self, name)[kept] for name in ("w", "sign", "sigma", "G", "reached")})
 
@@ -71,32 +77,37 @@ def extremal_directions(
     steps: int = 24,
     rng: np.random.Generator | None = None,
 ) -> Extremal:
-    """Strict local maxima and minima of G on the unit sphere, with their sectors, found from many starts.
+    """Find the strict local maxima and minima of G on the unit sphere, with their sectors, from many starts.
 
-    Nothing is asked of the data but labels −1 and 1 and two columns.
+    The data need not be separable. Every direction returned is extremal, but directions with small basins of
+    attraction may be missed: increase ``starts`` to make this less likely.
 
     Args:
-        X: Points, (n, d), a point a row. At least two columns.
+        X: Points, (n, d) with d ≥ 2, one row per point.
         y: Labels −1 and 1, (n,).
-        starts: Number of directions to start from, drawn uniformly.
-        rounds: The most rounds in which they move; fewer are done if all have arrived.
+        starts: Number of starting directions, drawn uniformly.
+        rounds: Largest number of rounds; the search ends early when all starts have arrived.
         steps: Steps per round.
-        rng: Where the starts are drawn from. None takes the same stream on every call.
+        rng: Random generator of the starts. Default: the same random stream on every call.
 
     >>> X = torch.tensor([[2.0, 0.0], [0.0, -4.0]])
-    >>> found = extremal_directions(X, torch.tensor([1, -1]))
-    >>> found.w.abs().tolist(), found.G.tolist(), found.sigma.tolist(), found.lost.tolist()
+    >>> extremal = extremal_directions(X, torch.tensor([1, -1]))
+    >>> extremal.w.abs().tolist(), extremal.G.tolist(), extremal.sigma.tolist(), extremal.lost.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [1.0, -2.0], [[1, 0], [0, 1]], [0, 0])
     """
     (X,) = tensors(points=X)
     y = signs(X, y)
     d = X.shape[1]
-    if d < 2 or starts < 1 or not X.isfinite().all():
-        raise UserError(f"{d} columns and {starts} starts: at least 2 and 1 are needed, and points must be finite")
+    if d < 2:
+        raise UserError(f"expected points with at least 2 columns, got {d} columns: G has no sphere to be maximized on")
+    if starts < 1:
+        raise UserError(f"expected at least 1 start, got {starts} starts")
+    if not X.isfinite().all():
+        raise UserError("expected finite points, got NaN or infinite entries: remove these points")
     rng = stream(0, Role.STUDENT) if rng is None else rng
     W = normalize(torch.from_numpy(rng.standard_normal((starts, d))), dim=1)
     both = [_climb(W, X.detach().double(), sign * y.detach().double(), rounds, steps) for sign in (1, -1)]
-    rows = [(sign, m, count) for sign, (found, *_) in zip((1, -1), both, strict=True) for m, count in found]
+    rows = [(sign, m, count) for sign, (maxima, *_) in zip((1, -1), both, strict=True) for m, count in maxima]
     n, k = len(X), len(rows)
     return Extremal(
         torch.from_numpy(np.array([m.w for _, m, _ in rows]).reshape(k, d)).to(X.dtype),
@@ -109,8 +120,8 @@ def extremal_directions(
 
 
 def _climb(W: Float64[Tensor, "s d"], X: Float64[Tensor, "n d"], y: Float64[Tensor, " n"], rounds: int, steps: int):
-    """Maxima with the number of starts that came to each, and how many starts are off or lost."""
-    found: list[Maximum] = []
+    """Return the maxima with the number of starts that reached each, the number of starts off, and the number lost."""
+    maxima: list[Maximum] = []
     counts: list[int] = []
     known: dict[bytes, tuple[list[Maximum | None], np.ndarray]] = {}
     off = 0
@@ -123,44 +134,44 @@ def _climb(W: Float64[Tensor, "s d"], X: Float64[Tensor, "n d"], y: Float64[Tens
         sectors, which, sizes = torch.unique(
             sector(W, X, tolerance=2 * eta), dim=0, return_inverse=True, return_counts=True
         )
-        aims, maxima = _aims(sectors, sizes, X, y, known)
-        for new in maxima:
-            if not any(np.linalg.norm(new.w - old.w) < 2 * TOLERANCE for old in found):
-                found.append(new)
+        aims, candidates_passed = _aims(sectors, sizes, X, y, known)
+        for new in candidates_passed:
+            if not any(np.linalg.norm(new.w - old.w) < 2 * TOLERANCE for old in maxima):
+                maxima.append(new)
                 counts.append(0)
-        for i, maximum in enumerate(found):
-            here = (W - torch.from_numpy(maximum.w)).norm(dim=1) < maximum.radius
-            counts[i] += int(here.sum())
-            W, which = W[~here], which[~here]
+        for i, maximum in enumerate(maxima):
+            arrived = (W - torch.from_numpy(maximum.w)).norm(dim=1) < maximum.radius
+            counts[i] += int(arrived.sum())
+            W, which = W[~arrived], which[~arrived]
         if not len(W):
             break
         W = _slide(W, aims[which], sectors[which] == 0, X)
-    order = sorted(range(len(found)), key=lambda i: -found[i].G)
-    return [(found[i], counts[i]) for i in order], off, len(W)
+    order = sorted(range(len(maxima)), key=lambda i: -maxima[i].G)
+    return [(maxima[i], counts[i]) for i in order], off, len(W)
 
 
 def _steps(W: Float64[Tensor, "s d"], X: Float64[Tensor, "n d"], y: Float64[Tensor, " n"], eta: float, steps: int):
-    """Each step goes along the gradient of the sector to its edge, and by η across."""
+    """Move every start: each step follows the gradient of its sector to the edge, and goes across it by η."""
     pull = X * y[:, None]
     for _ in range(steps):
         products = W @ X.T
         up = normalize((products > 0).to(W.dtype) @ pull, dim=1)
-        t = _first_crossing(products, up @ X.T) * (up != 0).any(1, keepdim=True)  # without a gradient it rests
+        t = _first_crossing(products, up @ X.T) * (up != 0).any(1, keepdim=True)  # no motion where the gradient is 0
         W = normalize((1 - t) * W + (t + eta) * up, dim=1)
     return W
 
 
-def _first_crossing(now: Float64[Tensor, "s n"], then: Float64[Tensor, "s n"]) -> Float64[Tensor, "s 1"]:
-    """The least t in [0, 1] at which an entry of (1 − t) now + t then becomes positive or ceases to be, else 1."""
-    return torch.where((now > 0) != (then > 0), now / (now - then), 1.0).amin(1, keepdim=True)
+def _first_crossing(before: Float64[Tensor, "s n"], after: Float64[Tensor, "s n"]) -> Float64[Tensor, "s 1"]:
+    """The least t in [0, 1] at which an entry of (1 − t) before + t after becomes or stops being positive, else 1."""
+    return torch.where((before > 0) != (after > 0), before / (before - after), 1.0).amin(1, keepdim=True)
 
 
 def _slide(
     W: Float64[Tensor, "s d"], aims: Float64[Tensor, "s d"], zero: Bool[Tensor, "s n"], X: Float64[Tensor, "n d"]
 ) -> Float64[Tensor, "s d"]:
-    """Every start on the arc to its aim, until a product that is not zero changes its sign; NaN is no aim.
+    """Move every start along the arc to its target until a nonzero inner product changes sign; NaN means no target.
 
-    On (1 − t) w + t aim products are linear in t, so the first t at which one is 0 is known.
+    On (1 − t) w + t target the inner products are linear in t, so the first t at which one is 0 is known.
     """
     t = _first_crossing(*((rows @ X.T).masked_fill(zero, 0) for rows in (W, aims)))
     return torch.where(aims.isnan(), W, normalize((1 - t) * W + t * aims, dim=1))
@@ -170,10 +181,10 @@ def _aims(
     sectors: Int8[Tensor, "u n"], sizes: Int64[Tensor, " u"], X: Float64[Tensor, "n d"], y: Float64[Tensor, " n"],
     known: dict,
 ) -> tuple[Float64[Tensor, "u d"], list[Maximum]]:  # fmt: skip
-    """The unit vector that the flow in each sector aims at, NaN if it leaves the sector at once, and maxima seen.
+    """The unit vector toward which the flow in each sector moves, NaN if it leaves at once, and the maxima found.
 
-    Where no sign is 0 that is the gradient, which is a candidate if it lies in the sector or on its edge. The others
-    are gone through one by one, those with most starts first.
+    Where no sign is 0, this is the gradient, which is a candidate if it lies in the sector or on its edge. Sectors with
+    zeros are examined one by one, those with the most starts first.
     """
     gradients = (sectors > 0).to(X.dtype) * y @ X
     aims = torch.where((gradients != 0).any(1, keepdim=True), normalize(gradients, dim=1), torch.nan)
@@ -184,14 +195,14 @@ def _aims(
     maxima = [judged(w, X.numpy(), y.numpy()) for w in aims[inside].numpy()]
     order = sizes.argsort(descending=True, stable=True)
     for k in order[closed[order]][:TRIED].tolist():
-        more, aim = _face(sectors[k].numpy(), X.numpy(), y.numpy(), known)
-        maxima += more
+        face_maxima, aim = _face(sectors[k].numpy(), X.numpy(), y.numpy(), known)
+        maxima += face_maxima
         aims[k] = torch.from_numpy(aim)
     return aims, [maximum for maximum in maxima if maximum is not None]
 
 
 def _face(sigma: Int8[np.ndarray, " n"], X: np.ndarray, y: np.ndarray, known: dict) -> tuple[list, np.ndarray]:
-    """The candidates of a sector with zeros, judged, and what the flow in it aims at; remembered."""
+    """The tested candidates of a sector with zeros, and the target of the flow in it; results are cached."""
     key = sigma.tobytes()
     if key not in known:
         aim = sliding(sigma, X, y)

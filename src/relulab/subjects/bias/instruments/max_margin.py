@@ -1,4 +1,4 @@
-"""The two max-margin directions of a data set of two classes (IB eqs. 6 and 7)."""
+"""The two max-margin vectors of a data set with two classes (IB eqs. 6 and 7)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,19 +14,19 @@ from relulab.core.errors import UserError
 from relulab.data.labeled import Labeled, labeled
 from relulab.lab.instrument import instrument
 
-TOUCH = 1e-9  # distance from the plane wᵀx = 1, in ‖x‖, up to which a point is a support example
-FINE = 1e-12  # by how much daqp may miss a constraint; at its own 1e-6 it leaves out supports of small multipliers
-SINGULAR = 1e-15  # pivots below this are zero to daqp; at its own 4e-11 margins of 1e-6 are taken for none
-SOLVED = 1e-8  # a larger KKT residual is no solution
-SOLUTIONS = (1, 4)  # exit flags: optimal; as near to it as rounding lets daqp come, which the residual then tells
+TOUCH = 1e-9  # distance from the plane wᵀx = 1, in units of ‖x‖, up to which a point is a support example
+FINE = 1e-12  # constraint tolerance of daqp; with its default 1e-6 it misses support examples with small multipliers
+SINGULAR = 1e-15  # smallest pivot of daqp; with its default 4e-11 it reports margins of 1e-6 as infeasible
+SOLVED = 1e-8  # largest KKT residual of an accepted solution
+SOLUTIONS = (1, 4)  # exit flags of daqp: optimal, and as close as rounding permits, which the KKT residual then checks
 INFEASIBLE = -1
 
 
 class KKT(NamedTuple):
-    """How far w and α are from the conditions of optimality, all relative, so that rescaling the data changes nothing.
+    """Residuals of the optimality (KKT) conditions for w and α. They are relative: rescaling the data changes nothing.
 
-    Stationarity ‖w − Σ α_i x_i‖ / ‖w‖, feasibility max (1 − wᵀx_i)₊ / (‖w‖‖x_i‖), complementarity
-    max |α_i (wᵀx_i − 1)| / ‖w‖², and sign max (−α_i)₊ / max |α_i|.
+    Stationarity ‖w − Σ_i α_i x_i‖/‖w‖, feasibility max_i (1 − wᵀx_i)₊/(‖w‖‖x_i‖), complementarity
+    max_i |α_i (wᵀx_i − 1)|/‖w‖², and sign max_i (−α_i)₊/max_i |α_i|.
     """
 
     stationarity: float
@@ -38,9 +38,9 @@ class KKT(NamedTuple):
 class Side(NamedTuple):
     """The max-margin vector of one class.
 
-    ``supports`` are rows of X: those of the class with wᵀx = 1, that is at a distance of at most 1e-9 ‖x‖ from that
-    plane. ``multipliers`` has one entry a row of X, zero on the other class: w = Σ α_i x_i with α ≥ 0. ``rank`` is
-    that of the support examples, scaled to unit length; they span R^d when it is d.
+    ``supports`` are the row numbers of the support examples: points of the class with wᵀx = 1, up to a distance of
+    10⁻⁹ ‖x‖ from that plane. ``multipliers`` has one entry per row of X, zero on the other class: w = Σ_i α_i x_i with
+    α ≥ 0. ``rank`` is the rank of the support examples, scaled to unit length. They span R^d if it equals d.
     """
 
     w: Float64[Tensor, " d"]
@@ -56,7 +56,7 @@ class Side(NamedTuple):
 
     @property
     def spans(self) -> bool:
-        """Whether the support examples span R^d, which IB theorem 1 asks for."""
+        """Whether the support examples span R^d, a condition of IB theorem 1."""
         return self.rank == len(self.w)
 
     @property
@@ -66,7 +66,7 @@ class Side(NamedTuple):
 
 
 class MaxMargin(NamedTuple):
-    """w₊ and w₋ with all that belongs to them."""
+    """The max-margin vectors w₊ and w₋ with their support examples and multipliers."""
 
     positive: Side
     negative: Side
@@ -75,21 +75,22 @@ class MaxMargin(NamedTuple):
 @instrument(source="IB eqs. 6 and 7", ids=("IB.MM",))
 @by_cpu
 def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence) -> MaxMargin:
-    """The max-margin vectors w₊ = argmin ‖w‖² s.t. wᵀx_i ≥ 1 for y_i = 1, and w₋ the same for y_i = −1.
+    """Compute the max-margin vectors w₊ = argmin ‖w‖² s.t. wᵀx_i ≥ 1 for y_i = 1, and w₋ likewise for y_i = −1.
 
-    Both have wᵀx ≥ +1 on their class, and neither knows the other class. In float64, whatever X is in. Solved by the
-    active sets of daqp on points of unit length, then polished: on the active set w is the shortest solution of linear
-    equations. A class that no half space through the origin holds has no such vector and is refused; so is one held
-    with a margin below about a millionth of its smallest norm, which rounding does not tell from none.
+    Each vector depends on its own class only, and wᵀx ≥ +1 on that class for both. The computation is in float64
+    whatever the dtype of X. The active-set solver daqp is applied to points of unit length; the result is then refined
+    by solving the linear equations of the active set. A class that lies in no open half-space through the origin has no
+    max-margin vector and raises an error. So does a class whose margin is below about 10⁻⁶ of its smallest norm, which
+    rounding cannot distinguish from none.
 
     Args:
-        X: Points, (n, d), a point a row.
-        y: Labels, (n,), of any two values; the one that sorts last is +1.
+        X: Points, (n, d), one row per point.
+        y: Labels, (n,), with any two values; the value that sorts last becomes +1.
 
-    >>> found = max_margin([[2.0, 0.0], [2.0, 2.0], [-1.0, 1.0], [-1.0, -1.0]], [1, 1, -1, -1])
-    >>> found.positive.w.tolist(), found.positive.supports.tolist(), found.positive.spans
+    >>> vectors = max_margin([[2.0, 0.0], [2.0, 2.0], [-1.0, 1.0], [-1.0, -1.0]], [1, 1, -1, -1])
+    >>> vectors.positive.w.tolist(), vectors.positive.supports.tolist(), vectors.positive.spans
     ([0.5, 0.0], [0, 1], True)
-    >>> found.negative.w.tolist(), found.negative.margin
+    >>> vectors.negative.w.tolist(), vectors.negative.margin
     ([-1.0, 0.0], 1.0)
     """
     data = labeled(X, y, strict=False)
@@ -98,7 +99,7 @@ def max_margin(X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Seque
 
 @by_cpu
 def hard_margin(Z: Float64[Tensor, "n d"]) -> Float64[Tensor, " d"]:
-    """The shortest w with wᵀz ≥ 1 for every row z: the max-margin vector of rows z_i = y_i x_i, without a bias.
+    """Compute the shortest w with wᵀz ≥ 1 for every row z of Z: the max-margin vector without a bias.
 
     Args:
         Z: The rows z_i = y_i x_i, (n, d), in float64.
@@ -119,8 +120,8 @@ def _side(data: Labeled, label: int) -> Side:
     residuals = _kkt(A, b, w, multipliers)
     if not max(residuals) <= SOLVED:
         raise UserError(
-            f"the max-margin vector of the {len(x)} points of label {label:+d} was found only up to a residual of "
-            f"{max(residuals):.1g}: their margin is {1 / np.linalg.norm(w):.1g} of their smallest norm, too little for "
+            f"the max-margin vector of the {len(x)} points with label {label:+d} has a KKT residual of "
+            f"{max(residuals):.1g}: their margin, {1 / np.linalg.norm(w):.1g} of their smallest norm, is too small for "
             "float64"
         )
     touching = np.abs(A @ w - b) <= TOUCH * np.linalg.norm(w)
@@ -131,27 +132,28 @@ def _side(data: Labeled, label: int) -> Side:
 
 
 def _norms(x: Float64[np.ndarray, "k d"], rows: Int64[Tensor, " k"], label: int) -> Float64[np.ndarray, " k"]:
-    power = np.frexp(np.abs(x).max(axis=1))[1]  # of 2: dividing by it rounds nothing and keeps squares in the range
-    with np.errstate(over="ignore"):  # infinite norms are refused below
+    power = np.frexp(np.abs(x).max(axis=1))[
+        1
+    ]  # powers of 2: dividing by them does not round, and keeps squares in the range of float64
+    with np.errstate(over="ignore"):  # infinite norms raise an error below
         norms = np.ldexp(np.linalg.norm(np.ldexp(x, -power[:, None]), axis=1), power)
-    outside = np.flatnonzero((norms < 1e-140) | (norms > 1e140))  # where squares of w or of points leave the range
+    outside = np.flatnonzero((norms < 1e-140) | (norms > 1e140))  # squares of w or of points leave the range of float64
     if not len(outside):
         return norms
     row, norm = int(rows[outside[0]]), norms[outside[0]]
     if not x[outside[0]].any():
         raise UserError(
-            f"row {row}, of label {label:+d}, is the zero point, for which no w has wᵀx ≥ 1: there is no max-margin "
-            "vector, remove the row"
+            f"row {row}, with label {label:+d}, is the zero point, so wᵀx ≥ 1 has no solution: remove the row"
         )
-    raise UserError(f"row {row} has norm {norm:.1g}: norms from 1e-140 to 1e140 can be worked with, rescale the data")
+    raise UserError(f"expected norms from 1e-140 to 1e140, but row {row} has norm {norm:.1g}: rescale the data")
 
 
 def _solved(A: Float64[np.ndarray, "k d"], b: Float64[np.ndarray, " k"], label: int) -> tuple[np.ndarray, np.ndarray]:
-    """w and the multipliers of min ‖w‖²/2 s.t. Aw ≥ b, as daqp gives them."""
+    """Solve min ‖w‖²/2 s.t. Aw ≥ b with daqp; return w and the multipliers."""
     import daqp  # pyrefly: ignore[missing-import]
 
     k, d = A.shape
-    if k < d:  # w lies in the span of the points, so k coordinates tell all of it
+    if k < d:  # w lies in the span of the points, so k coordinates suffice
         Q, R = np.linalg.qr(A.T)
         w, alpha = _solved(R.T, b, label)
         return Q @ w, alpha
@@ -161,34 +163,33 @@ def _solved(A: Float64[np.ndarray, "k d"], b: Float64[np.ndarray, " k"], label: 
     )  # fmt: skip
     if flag == INFEASIBLE:
         raise UserError(
-            f"no half space through the origin holds all {k} points of label {label:+d} (0 is in their convex hull, or "
-            "nearer to it than a millionth of their norms): there is no max-margin vector; a constant column added to "
-            "the data would act as a bias"
+            f"the {k} points with label {label:+d} have no max-margin vector: no half-space through the origin "
+            "contains them all with a margin above a millionth of their norms. Add a constant column to act as a bias"
         )
     if flag not in SOLUTIONS:
         raise UserError(
-            f"the solver gave up on the {k} points of label {label:+d} (daqp's exit flag {flag}, after "
+            f"the solver daqp failed on the {k} points with label {label:+d} (exit flag {flag} after "
             f"{info['iterations']} steps): their margin may be too small for float64"
         )
     return np.array(w), np.maximum(-np.array(info["lam"]), 0)  # active lower bounds have negative multipliers
 
 
 def _polished(A: np.ndarray, b: np.ndarray, w: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest solution of A_S w = b_S on the active set S, with A_Sᵀ = QR; the one given if that is better."""
+    """The shortest solution of A_S w = b_S on the active set S, by A_Sᵀ = QR; w and α unchanged if they are better."""
     active = np.flatnonzero(alpha)
     try:
         Q, R = np.linalg.qr(A[active].T)
         h = solve_triangular(R, b[active], trans="T")
-        again = np.zeros_like(alpha)
-        again[active] = solve_triangular(R, h)
-    except (LinAlgError, ValueError):  # more active rows than columns, or dependent ones
+        refined = np.zeros_like(alpha)
+        refined[active] = solve_triangular(R, h)
+    except (LinAlgError, ValueError):  # more active rows than columns, or dependent rows
         return w, alpha
-    better = max(_kkt(A, b, Q @ h, again)) < max(_kkt(A, b, w, alpha))
-    return (Q @ h, again) if better else (w, alpha)
+    better = max(_kkt(A, b, Q @ h, refined)) < max(_kkt(A, b, w, alpha))
+    return (Q @ h, refined) if better else (w, alpha)
 
 
 def _kkt(A: np.ndarray, b: np.ndarray, w: np.ndarray, alpha: np.ndarray) -> KKT:
-    """The residuals for unit rows A: gaps are distances already, and α of unit rows are α_i ‖x_i‖."""
+    """Residuals for unit rows A: the gaps are distances, and the multipliers of unit rows are α_i ‖x_i‖."""
     size, gap = np.linalg.norm(w), A @ w - b
     if not 0 < size < np.inf:
         return KKT(np.inf, np.inf, np.inf, np.inf)

@@ -1,8 +1,9 @@
-"""Sectors of weight space, the gain G on them, and the two extremal sectors of orthogonally separable data.
+"""Sectors of weight space, the function G on them, and the two extremal sectors of orthogonally separable data.
 
-A unit with weights w is active on some training points and not on others; the w with one such pattern form a sector
-(IB definition 1, eq. 11). While a network with balanced weights is small, its units move on the unit sphere as if they
-climbed (second-layer weight a > 0) or descended (a < 0) the function G of eq. 12, which is linear on every sector.
+A unit with weights w is active on some training points and inactive on the others. All w with the same signs of wᵀx_i
+form a sector (IB definition 1, eq. 11). While a balanced network is small, the direction of each of its units moves on
+the unit sphere by gradient ascent (second-layer weight a > 0) or descent (a < 0) on the function G of eq. 12, which is
+linear on every sector.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from relulab.lab.instrument import instrument
 
 
 class Sectors(NamedTuple):
-    """Sign sequences of the positive and of the negative extremal sector, entries −1, 0 and 1."""
+    """Sign sequences of the positive and of the negative extremal sector, with entries −1, 0 and 1."""
 
     positive: Int8[Tensor, " n"]
     negative: Int8[Tensor, " n"]
@@ -27,14 +28,15 @@ class Sectors(NamedTuple):
 def sector_gain(
     W: Num[Tensor, "*lane d"] | Numbers, X: Num[Tensor, "n d"] | Numbers, y: Numbers
 ) -> Float[Tensor, "*lane"]:
-    r"""The gain G(w) = ½ Σ_i y_i ρ(wᵀx_i)/‖w‖ of every row w of W, which a small unit climbs or descends.
+    r"""Compute G(w) = ½ Σ_i y_i ρ(wᵀx_i)/‖w‖ for every row w of W.
 
-    Eq. 12 with the cross-entropy ℓ_i(u) = log(1 + exp(−y_i u)), whose slope at 0 is ℓ'_i(0) = −y_i/2. Rows are
-    normalized here, so their lengths do not matter.
+    This is eq. 12 for the cross-entropy ℓ_i(u) = log(1 + exp(−y_i u)), whose derivative at 0 is ℓ'_i(0) = −y_i/2. Small
+    units with a > 0 climb G and those with a < 0 descend it. The rows are normalized here, so their lengths do not
+    matter.
 
     Args:
-        W: Weights, (…, d), a unit a row; none may be zero.
-        X: Points, (n, d), a point a row.
+        W: Weights, (…, d), one row per unit; no row may be zero.
+        X: Points, (n, d), one row per point.
         y: Labels −1 and 1, (n,).
 
     >>> X = torch.tensor([[2.0, 0.0], [0.0, -4.0]])
@@ -46,7 +48,9 @@ def sector_gain(
     check_width(W, X)
     size = _norms(W)
     if not (size > 0).all():
-        raise UserError(f"{int((~(size > 0)).sum())} rows of weights are zero or NaN: without direction, drop them")
+        raise UserError(
+            f"{int((~(size > 0)).sum())} rows of weights are zero or NaN and have no direction: remove these rows"
+        )
     return (W / size @ X.T).relu() @ y / 2
 
 
@@ -57,15 +61,15 @@ G = sector_gain  # the paper's letter
 def sector(
     W: Num[Tensor, "*lane d"] | Numbers, X: Num[Tensor, "n d"] | Numbers, *, tolerance: float | None = None
 ) -> Int8[Tensor, "*lane n"]:
-    """The sign sequence σ_i = sign wᵀx_i of every row w of W: −1, 0 or 1.
+    """Compute the sign sequence σ_i = sign wᵀx_i, with values −1, 0 and 1, for every row w of W.
 
-    In floating point 0 needs a rule: σ_i = 0 where |wᵀx_i| ≤ tolerance · ‖w‖‖x_i‖, by default with tolerance d · eps,
-    which is what the sum of d rounded products may be off by. A zero row lies on every hyperplane.
+    To allow for rounding, σ_i = 0 where |wᵀx_i| ≤ tolerance · ‖w‖‖x_i‖. The default tolerance d · eps bounds the
+    rounding error of a sum of d products. For a zero row, all σ_i are 0.
 
     Args:
-        W: Weights, (…, d), a unit a row.
-        X: Points, (n, d), a point a row.
-        tolerance: The largest cosine of w and x_i that counts as 0, from 0 to below 1. None takes d · eps.
+        W: Weights, (…, d), one row per unit.
+        X: Points, (n, d), one row per point.
+        tolerance: The largest |cosine| of w and x_i that counts as 0, in [0, 1). Default: d · eps.
 
     >>> sector(torch.tensor([[3.0, 0.0], [0.0, -1.0]]), torch.tensor([[2.0, 0.0], [1.0, -4.0]])).tolist()
     [[1, 1], [0, 1]]
@@ -73,24 +77,25 @@ def sector(
     W, X = tensors(weights=W, points=X)
     check_width(W, X)
     products, allowed = W @ X.T, rounding(X, tolerance) * _norms(W) * _norms(X).T
-    # Products so small that they underflow to 0 do so on both sides, hence ≤.
+    # ≤ and not <: where tiny products underflow to 0, so does the allowance
     return torch.where(products.abs() <= allowed, 0, products.sign()).to(torch.int8)
 
 
 @instrument(source="IB lemma 2, eqs. 13 and 14", ids=("IB.G", "IB.L2"))
 def extremal_sectors(X: Num[Tensor, "n d"] | Numbers, y: Numbers, *, tolerance: float | None = None) -> Sectors:
-    """The closed form of the positive and the negative extremal sector, σ₊ and σ₋.
+    """Compute the positive and the negative extremal sector, σ₊ and σ₋, in closed form.
 
-    A point of the sector's own class has σ = 1. A point x_j of the other class has σ = −1 if x_jᵀx_i < 0 for some x_i
-    of the class, and 0 if x_j is orthogonal to the whole class. What is 0 follows the rule of ``sector``.
+    In σ₊, positive points have sign 1. A negative point x_j has sign −1 if x_jᵀx_i < 0 for some positive point x_i,
+    and 0 if it is orthogonal to all positive points. In σ₋ the classes are exchanged. An inner product counts as 0 by
+    the rule of ``sector``.
 
-    These are the extremal sectors if the data are orthogonally separable, which is not asked here: on other data they
-    are two sign sequences without a meaning, and ``extremal_directions`` finds what there is.
+    The closed form is correct for orthogonally separable data. This is not checked here. For other data, use
+    ``extremal_directions``.
 
     Args:
-        X: Points, (n, d), a point a row.
+        X: Points, (n, d), one row per point.
         y: Labels −1 and 1, (n,).
-        tolerance: The largest cosine of two points that counts as 0, from 0 to below 1. None takes d · eps.
+        tolerance: The largest |cosine| of two points that counts as 0, in [0, 1). Default: d · eps.
 
     >>> X = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 1.0]])
     >>> [sigma.tolist() for sigma in extremal_sectors(X, torch.tensor([1, 1, -1, -1]))]
@@ -99,45 +104,77 @@ def extremal_sectors(X: Num[Tensor, "n d"] | Numbers, y: Numbers, *, tolerance: 
     (X,) = tensors(points=X)
     y = signs(X, y)
     against = (sector(X, X, tolerance=tolerance) < 0).to(X.dtype)
-    found = []
+    sectors = []
     for label in (1, -1):
-        own = y == label
-        found.append(torch.where(own, 1, -(against @ own.to(X.dtype) > 0).to(torch.int8)).to(torch.int8))
-    return Sectors(*found)
+        in_class = y == label
+        sectors.append(torch.where(in_class, 1, -(against @ in_class.to(X.dtype) > 0).to(torch.int8)).to(torch.int8))
+    return Sectors(*sectors)
 
 
 def signs(X: Float[Tensor, "*any"], y: Numbers) -> Float[Tensor, " n"]:
-    """Labels in the dtype of the points, after a look that each point has one and that it is −1 or 1."""
+    """Return the labels in the dtype of the points, after checking that there is one label, −1 or 1, per point.
+
+    Args:
+        X: Points, (n, d), one row per point.
+        y: Labels −1 and 1, (n,).
+    """
     y = tensor("labels", y)
     if X.dim() != 2 or y.shape != X.shape[:1]:
-        raise UserError(f"points of shape {tuple(X.shape)} with labels of shape {tuple(y.shape)}: one label a row")
+        raise UserError(
+            "expected points of shape (n, d) with labels of shape (n,), one label per point, got points of shape "
+            f"{tuple(X.shape)} and labels of shape {tuple(y.shape)}"
+        )
     y = y.to(X.dtype)
     if not (y.abs() == 1).all():
-        raise UserError("labels must be −1 and 1: relulab.data.labeled makes them of any two values")
+        raise UserError("expected labels −1 and 1, got other values: convert them with relulab.data.labeled")
     return y
 
 
 def check_width(W: Tensor, X: Tensor) -> None:
+    """Check that weights and points have the same number of inputs.
+
+    Args:
+        W: Weights, (…, d).
+        X: Points, (n, d).
+    """
     if X.dim() != 2 or not W.dim():
-        raise UserError(f"points of shape {tuple(X.shape)} and weights of shape {tuple(W.shape)}: both have rows")
+        raise UserError(
+            f"expected points of shape (n, d) and weights of shape (…, d), got points of shape {tuple(X.shape)} and "
+            f"weights of shape {tuple(W.shape)}"
+        )
     if W.shape[-1:] != X.shape[1:]:
-        raise UserError(f"weights have {W.shape[-1]} inputs and the points {X.shape[1]} columns: equal numbers needed")
+        raise UserError(
+            f"weights have {W.shape[-1]} inputs, but the points have {X.shape[1]} columns: the numbers must be equal"
+        )
 
 
 def check_units(W: Tensor, a: Tensor) -> None:
+    """Check that every unit has first-layer weights and one second-layer weight.
+
+    Args:
+        W: First-layer weights, (…, p, d).
+        a: Second-layer weights, (…, p).
+    """
     if W.dim() < 2 or a.shape != W.shape[:-1]:
         raise UserError(
-            f"first-layer weights of shape {tuple(W.shape)} and second-layer weights of shape {tuple(a.shape)}: a unit "
-            "is a row of the first and a number of the second"
+            "expected first-layer weights of shape (…, p, d) and second-layer weights of shape (…, p), got shapes "
+            f"{tuple(W.shape)} and {tuple(a.shape)}: one row and one number per unit"
         )
 
 
 def rounding(X: Float[Tensor, "n d"], tolerance: float | None = None) -> float:
-    """The largest cosine that counts as 0: the one given, or d · eps."""
+    """Return the largest |cosine| that counts as 0: ``tolerance`` if given, else d · eps.
+
+    Args:
+        X: Points, (n, d).
+        tolerance: A number in [0, 1), or None for d · eps.
+    """
     if tolerance is None:
         return X.shape[1] * torch.finfo(X.dtype).eps
     if not 0 <= tolerance < 1:
-        raise UserError(f"tolerance {tolerance}: the largest cosine that counts as 0, from 0 to below 1")
+        raise UserError(
+            f"expected a tolerance in [0, 1), got tolerance {tolerance}: it is the largest |cosine| that counts as 0"
+        )
     return tolerance
 
 

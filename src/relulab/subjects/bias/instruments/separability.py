@@ -1,4 +1,4 @@
-"""Orthogonal separability of a data set of two classes (IB eq. 1), and of a network's features."""
+"""Orthogonal separability of a data set with two classes (IB eq. 1)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from relulab.subjects.bias.tools.signed_points import Signed, signed
 
 
 class Pair(NamedTuple):
-    """Two points by their rows, i ≤ j, with x_iᵀx_j and the cosine of their angle; with a zero point it counts as 0."""
+    """Two points, by their row numbers i ≤ j, with x_iᵀx_j and the cosine of their angle (0 for a zero point)."""
 
     i: int
     j: int
@@ -26,31 +26,31 @@ class Pair(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The pairs of equal labels, or those of different ones."""
+    """All pairs with equal labels, or all pairs with different labels."""
 
     count: int
     broken: int
     inner: Pair
-    """that of the least inner product for equal labels, of the greatest for different ones"""
+    """the pair with the least inner product for equal labels, with the greatest for different labels"""
     cosine: Pair
-    """the same of cosines"""
+    """the pair with the least cosine for equal labels, with the greatest for different labels"""
 
 
 class Separability(NamedTuple):
-    """What a look at all pairs i ≤ j found; a zero point breaks eq. (1) with itself."""
+    """Result of ``separability`` over all pairs i ≤ j. A zero point violates eq. 1 with itself."""
 
     n: int
     d: int
     equal: Pairs
     different: Pairs
     worst: tuple[Pair, ...]
-    """pairs that break it, the worst cosine first"""
+    """pairs that violate eq. 1, the worst cosine first"""
     kept: Int64[Tensor, " k"] | None
-    """rows of a subset on which it holds, by the greedy rule of ``separable_subset``"""
+    """rows of an orthogonally separable subset, found by the greedy rule of ``separable_subset``"""
 
     @property
     def broken(self) -> int:
-        """How many pairs break it."""
+        """The number of pairs that violate eq. 1."""
         return self.equal.broken + self.different.broken
 
     @property
@@ -60,12 +60,12 @@ class Separability(NamedTuple):
 
     @property
     def violation(self) -> float:
-        """The largest inner product of the wrong sign, in absolute value; 0 if there is none."""
+        """The largest absolute value of an inner product with the wrong sign; 0 if there is none."""
         return max(0.0, -self.equal.inner.inner, self.different.inner.inner)
 
     @property
     def cosine_violation(self) -> float:
-        """The largest cosine of the wrong sign, in absolute value; 0 if there is none."""
+        """The largest absolute value of a cosine with the wrong sign; 0 if there is none."""
         return max(0.0, -self.equal.cosine.cosine, self.different.cosine.cosine)
 
 
@@ -74,36 +74,36 @@ class Separability(NamedTuple):
 def separability(
     X: Tensor | np.ndarray | Sequence, y: Tensor | np.ndarray | Sequence, *, pairs: int = 10, subset: bool = True
 ) -> Separability:
-    r"""Whether x_iᵀx_j > 0 for all points of equal labels and x_iᵀx_j ≤ 0 for different ones, and by how much.
+    r"""Test whether data are orthogonally separable: x_iᵀx_j > 0 for equal labels, x_iᵀx_j ≤ 0 for different labels.
 
-    An inner product within d ε ‖x_i‖‖x_j‖ of zero counts as zero (ε = 2⁻⁵²): no rounding of the product of two points
-    exceeds that. Then the pair breaks the rule if its labels are equal and keeps it if they differ.
+    An inner product within d ε ‖x_i‖‖x_j‖ of zero counts as zero (ε = 2⁻⁵²); this bounds its rounding error. The pair
+    then violates the condition if its labels are equal, and satisfies it if they differ.
 
-    All pairs are looked at, in blocks, so memory does not grow with their number. Nothing but the signs of inner
-    products matters: points may be rescaled by positive factors, and turned.
+    All pairs are checked, in blocks, so that memory does not grow with their number. Only the signs of inner products
+    matter: the result does not change when points are rescaled by positive factors or all rotated together.
 
     Args:
-        X: Points, (n, d), a point a row.
-        y: Labels, (n,), of any two values.
-        pairs: How many of the worst pairs are given.
-        subset: Whether a separable subset is looked for.
+        X: Points, (n, d), one row per point.
+        y: Labels, (n,), with any two values.
+        pairs: Number of worst pairs to return.
+        subset: Whether to search for an orthogonally separable subset.
 
-    >>> found = separability([[1.0, 0.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -2.0]], [1, 1, -1, -1])
-    >>> found.holds, found.equal.count, found.equal.broken, found.different.count, found.different.broken
+    >>> result = separability([[1.0, 0.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -2.0]], [1, 1, -1, -1])
+    >>> result.holds, result.equal.count, result.equal.broken, result.different.count, result.different.broken
     (False, 6, 0, 4, 1)
-    >>> found.worst[0].i, found.worst[0].j, found.worst[0].inner
+    >>> result.worst[0].i, result.worst[0].j, result.worst[0].inner
     (0, 3, 1.0)
     """
     if pairs < 0:
-        raise UserError(f"{pairs} worst pairs: 0 or more")
+        raise UserError(f"expected pairs ≥ 0, got {pairs}: it is the number of worst pairs to return")
     data = labeled(X, y, strict=False)
     s = signed(data)
-    seen = tally(s, pairs)
+    counts = tally(s, pairs)
     k, l = (int((data.y == label).sum()) for label in (1, -1))
-    equal = _pairs(data, s, seen.kinds[True], (k * (k + 1) + l * (l + 1)) // 2)
-    different = _pairs(data, s, seen.kinds[False], k * l)
-    worst = sorted((value, _pair(data, s, value, a, b)) for value, a, b in seen.worst)
-    kept = separable_subset(s, seen.degree) if subset else None
+    equal = _pairs(data, s, counts.kinds[True], (k * (k + 1) + l * (l + 1)) // 2)
+    different = _pairs(data, s, counts.kinds[False], k * l)
+    worst = sorted((value, _pair(data, s, value, a, b)) for value, a, b in counts.worst)
+    kept = separable_subset(s, counts.degree) if subset else None
     n, d = data.X.shape
     return Separability(n, d, equal, different, tuple(pair for _, pair in worst), kept)
 
@@ -115,7 +115,7 @@ def _pairs(data: Labeled, s: Signed, kind: Kind, count: int) -> Pairs:
 
 
 def _pair(data: Labeled, s: Signed, value: float, a: int, b: int) -> Pair:
-    """A pair of sorted rows with its signed cosine, as a user numbers and signs it."""
+    """Convert a pair of sorted rows with its signed cosine to the row numbers and the sign of the user's data."""
     i, j = sorted((int(s.order[a]), int(s.order[b])))
     if abs(value) <= s.tolerance:
         return Pair(i, j, 0.0, 0.0)

@@ -1,23 +1,30 @@
-"""What the max-margin vectors of a data set say: as numbers for a document, in sentences, as a picture."""
+"""The max-margin vectors of a data set as a JSON document, as facts and text, as arrays and as a figure."""
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from relulab.data.labeled import Labeled
 from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
+from relulab.lab.show.parts import Fact, Line, Part
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, Side
 from relulab.subjects.bias.instruments.separability import Separability
 
-DRAWN = 5000  # points that are drawn
+SIDES = ("positive", "negative")
+DRAWN = 5000  # largest number of points in the figure
 
 
-def max_margin_rows(found: MaxMargin, separable: Separability) -> dict:
-    """Both sides, what they have to do with each other, and whether IB theorem 1 speaks about the data."""
-    w_plus, w_minus = (side.w / side.w.norm() for side in found)
+def max_margin_rows(vectors: MaxMargin, separable: Separability) -> dict:
+    """Both max-margin vectors, their cosine, and whether IB theorem 1 applies to the data.
+
+    Args:
+        vectors: Result of ``max_margin``.
+        separable: Result of ``separability`` on the same data.
+    """
+    w_plus, w_minus = (side.w / side.w.norm() for side in vectors)
     return {
-        "positive": _side(found.positive), "negative": _side(found.negative), "cosine": float(w_plus @ w_minus),
+        "positive": _side(vectors.positive), "negative": _side(vectors.negative), "cosine": float(w_plus @ w_minus),
         "separable": separable.holds, "broken": separable.broken,
-        "applies": separable.holds and all(side.spans for side in found),
+        "applies": separable.holds and all(side.spans for side in vectors),
     }  # fmt: skip
 
 
@@ -30,9 +37,13 @@ def _side(side: Side) -> dict:
     }  # fmt: skip
 
 
-def arrays(found: MaxMargin) -> dict[str, np.ndarray]:
-    """For a file: both vectors, the multiplier of every row in its own class, and the rows of the supports."""
-    plus, minus = found
+def arrays(vectors: MaxMargin) -> dict[str, np.ndarray]:
+    """Arrays for an .npz file: both vectors, the multiplier of every row, and the rows of the support examples.
+
+    Args:
+        vectors: Result of ``max_margin``.
+    """
+    plus, minus = vectors
     alpha = plus.multipliers + minus.multipliers
     return {
         "w_plus": plus.w.numpy(), "w_minus": minus.w.numpy(), "multipliers": alpha.numpy(),
@@ -40,44 +51,69 @@ def arrays(found: MaxMargin) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def sentences(rows: dict, d: int) -> list[str]:
-    """What the numbers mean for IB."""
-    missing = []
-    if not rows["separable"]:
-        missing.append(f"the data are not orthogonally separable ({rows['broken']:,} pairs break eq. 1)")
-    for name in ("positive", "negative"):
-        if not rows[name]["spans"]:
-            missing.append(f"the {name} support examples span {rows[name]['rank']} of {d} dimensions")
-    if not missing:
+def facts(rows: dict) -> list[Part]:
+    """The short answers: whether IB theorem 1 applies, and its conditions one by one.
+
+    Args:
+        rows: Result of ``max_margin_rows``, with the number of ``columns``.
+    """
+    d = rows["columns"]
+    separable = "yes" if rows["separable"] else f"no ({rows['broken']:,} broken pairs)"
+    return [
+        Fact("IB theorem 1 applies", "yes" if rows["applies"] else "no"),
+        Fact("orthogonally separable", separable),
+        *(Fact(f"span of {name} support examples", f"{rows[name]['rank']} of {d} dimensions") for name in SIDES),
+        Fact("cosine of w₊ and w₋", f"{rows['cosine']:.4f}"),
+    ]
+
+
+def explanation(rows: dict, table: str) -> list[Part]:
+    """What the answer means for networks trained on the data, and what to do next.
+
+    Args:
+        rows: Result of ``max_margin_rows``.
+        table: The file as it is written on the command line, with its label option.
+    """
+    if rows["applies"]:
         return [
-            "IB theorem 1 applies: the data are orthogonally separable and the support examples of both classes span "
-            f"all {d} dimensions.",
-            "It predicts, for almost all such data and with a probability that grows with the width, that a two-layer "
-            "ReLU network trained by gradient flow on the cross-entropy from a small balanced start comes to have two "
-            "kinds of neurons only: along w₊ with positive and along w₋ with negative output weights. Up to its size "
-            "it becomes u ρ(w₊ᵀx) − z ρ(w₋ᵀx) with u, z ≥ 0.",
+            "Theorem 1 predicts two kinds of live neurons in a two-layer ReLU network without biases: along w₊ with "
+            "positive output weights, and along w₋ with negative output weights.",
+            "It requires gradient flow on the cross-entropy from a small balanced start. It holds for almost all such "
+            "data, with probability at least 1 − 2^{−p} for p neurons.",
+            Line(f"Next, train such a network: relulab check IB.T1 --data {table}", "quiet"),
         ]
-    said = [f"IB theorem 1 does not apply: {'; '.join(missing)}."]
     if rows["separable"]:
-        said.append(
-            "The data are orthogonally separable, though. Of the span the authors think that it could be done without "
-            "(section 3.1): w₊ and w₋ are what they expect then, but not what is proved."
-        )
-    return said
+        return [
+            "Theorem 1 requires support examples that span all dimensions. The authors expect the same limit without "
+            "this condition (section 3.1), but it is not proved."
+        ]
+    return [Line(f"Next, list the broken pairs: relulab measure separability {table}", "quiet")]
 
 
-def picture(found: MaxMargin, data: Labeled) -> Figure:
-    """Every point by w₊ᵀx and w₋ᵀx, support examples ringed; of more than 5,000 points some, and all supports."""
-    along = [(data.X @ side.w).numpy() for side in found]
-    supports = [side.supports.numpy() for side in found]
-    some = np.unique(np.linspace(0, len(data.X) - 1, min(len(data.X), DRAWN)).round().astype(int))
+def picture(vectors: MaxMargin, data: Labeled) -> Figure:
+    """Plot every point at (w₊ᵀx, w₋ᵀx), with circles around the support examples.
+
+    At most 5,000 points are drawn, and all support examples.
+
+    Args:
+        vectors: Result of ``max_margin``.
+        data: The points and labels.
+    """
+    along = [(data.X @ side.w).numpy() for side in vectors]
+    supports = [side.supports.numpy() for side in vectors]
+    drawn = np.unique(np.linspace(0, len(data.X) - 1, min(len(data.X), DRAWN)).round().astype(int))
     with house_style():
         figure, axes = panels(1, 1, width=3.6, height=3.0)
         ax = axes[0, 0]
         for k, (label, color) in enumerate(((1, BLUE), (-1, RED))):
-            rows = some[data.y.numpy()[some] == label]
+            rows = drawn[data.y.numpy()[drawn] == label]
             ax.plot(along[0][rows], along[1][rows], ".", ms=3, color=color, label=f"label {data.names[label == 1]}")
-            ring = {"ms": 7, "mfc": "none", "color": color, "label": f"supports of {'w₊' if label == 1 else 'w₋'}"}
+            ring = {
+                "ms": 7,
+                "mfc": "none",
+                "color": color,
+                "label": f"support examples of {'w₊' if label == 1 else 'w₋'}",
+            }
             ax.plot(along[0][supports[k]], along[1][supports[k]], "o", **ring)
         ax.axvline(1, color=COAL, linewidth=0.8)
         ax.axhline(1, color=COAL, linewidth=0.8)

@@ -1,4 +1,4 @@
-"""The two directions that IB theorem 1 speaks of, for labeled points."""
+"""The two max-margin vectors of IB theorem 1 for labeled points."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,15 +10,15 @@ from relulab.lab.show.parts import Grid, Part
 from relulab.lab.show.words import number
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.instruments.separability import separability
-from relulab.subjects.bias.measurements.max_margin_report import arrays, max_margin_rows, picture, sentences
-from relulab.subjects.bias.measurements.measure_separability import label_line
+from relulab.subjects.bias.measurements.max_margin_report import arrays, explanation, facts, max_margin_rows, picture
+from relulab.subjects.bias.measurements.measure_separability import label_line, table_words
 
-SHOWN = 8  # entries of a vector
-COLUMNS = ("", "margin 1/‖w‖", "supports", "rank", "KKT residual", "direction w/‖w‖")
+SHOWN = 8  # largest number of vector entries in the table
+COLUMNS = ("", "margin 1/‖w‖", "support examples", "rank", "KKT residual", "direction w/‖w‖")
 
 
 class MaxMarginOfTable(Measurement):
-    """The max-margin vector of each class, its support examples, and whether IB theorem 1 speaks about the data."""
+    """Compute the max-margin vector and support examples of each class; test if IB theorem 1 applies."""
 
     name: ClassVar = "max-margin"
     title: ClassVar = "labeled points"
@@ -26,30 +26,35 @@ class MaxMarginOfTable(Measurement):
     ids: ClassVar = ("IB.T1",)
     arguments: ClassVar = ("file",)
     endings: ClassVar = (".npz",)
-    kept: ClassVar = "vectors, multipliers and supports"
-    drawn: ClassVar = "the points by w₊ᵀx and w₋ᵀx, supports ringed"
+    kept: ClassVar = "vectors, multipliers and support examples"
+    drawn: ClassVar = "the points at (w₊ᵀx, w₋ᵀx), with circles around the support examples"
 
     file: Path
     """Points with labels: .csv, .tsv, .parquet, .npz (X and y) or .npy."""
     label: str | None = None
-    """Column or array of labels, by name or number; default: y, label, class or the last."""
+    """Column or array of labels, by name or number; default: y, label, class, or else the last column."""
 
     def load(self) -> tuple[Labeled]:
-        """The points and labels."""
+        """Read the points and labels."""
         return (read_table(self.file, self.label),)
 
     def measure(self) -> Outcome:
         (data,) = self.load()
-        found = max_margin(data.X, data.y)
+        vectors = max_margin(data.X, data.y)
         separable = separability(data.X, data.y, pairs=0, subset=False)
         document = {
             "data": str(self.file), "labels": dict(zip("-+", data.names, strict=True)), "points": len(data.X),
-            "columns": data.X.shape[1], **max_margin_rows(found, separable),
+            "columns": data.X.shape[1], **max_margin_rows(vectors, separable),
         }  # fmt: skip
-        return Outcome(document, _told(document), lambda: arrays(found), lambda: picture(found, data))
+        return Outcome(
+            document,
+            _parts(document, table_words(self.file, self.label)),
+            lambda: arrays(vectors),
+            lambda: picture(vectors, data),
+        )
 
 
-def _told(document: dict[str, Any]) -> list[Part]:
+def _parts(document: dict[str, Any], table: str) -> list[Part]:
     rows = []
     for sign, name in (("₊", "positive"), ("₋", "negative")):
         side = document[name]
@@ -59,10 +64,10 @@ def _told(document: dict[str, Any]) -> list[Part]:
             number(side["residual"]), direction + (" …" if len(side["w"]) > SHOWN else ""),
         ))  # fmt: skip
     return [
-        label_line(document),
+        *facts(document),
         Grid(COLUMNS, rows, frozenset({COLUMNS[-1]})),
-        f"The cosine of w₊ and w₋ is {document['cosine']:.4f}.",
-        *sentences(document, document["columns"]),
+        *explanation(document, table),
+        label_line(document),
     ]
 
 

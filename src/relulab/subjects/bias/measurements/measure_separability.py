@@ -1,4 +1,4 @@
-"""Whether points of two classes, and the features of a network on them, are orthogonally separable."""
+"""Orthogonal separability of points of two classes, and of the features of a network on them."""
 
 import shlex
 from math import prod
@@ -16,38 +16,38 @@ from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.parts import Grid, Line, Part
 from relulab.lab.show.words import number
 from relulab.subjects.bias.instruments.separability import separability
-from relulab.subjects.bias.measurements.separability_report import arrays, picture, sentences, separability_row
+from relulab.subjects.bias.measurements.separability_report import arrays, facts, picture, separability_row
 from relulab.subjects.bias.tools.features import features
 
-COLUMNS = ("row i", "row j", "x_iᵀx_j", "cosine", "wrong because")
+COLUMNS = ("row i", "row j", "x_iᵀx_j", "cosine", "labels")
 
 
 class SeparabilityOfTable(Measurement):
-    """Are all points of equal labels at acute angles, all of different ones not? Which pairs break it, how far?"""
+    """Test whether points, and network features, are orthogonally separable, and list the broken pairs."""
 
     name: ClassVar = "separability"
-    title: ClassVar = "labeled points, and perhaps a network"
-    source: ClassVar = "IB definition 1, eq. 1"
+    title: ClassVar = "labeled points, optionally with a network"
+    source: ClassVar = "IB section 2, eq. 1"
     arguments: ClassVar = ("file",)
     endings: ClassVar = (".npz",)
-    kept: ClassVar = "separable rows and worst pairs"
-    drawn: ClassVar = "the cosines of pairs of equal and of different labels"
+    kept: ClassVar = "the rows of a separable subset and the worst pairs"
+    drawn: ClassVar = "histograms of the cosines of pairs with equal and with different labels"
 
     file: Path
     """Points with labels: .csv, .tsv, .parquet, .npz (X and y) or .npy."""
     label: str | None = None
-    """Column or array of labels, by name or number; default: y, label, class or the last."""
+    """Column or array of labels, by name or number; default: y, label, class, or else the last column."""
     network: Path | None = None
-    """A network: features after every ReLU are measured too."""
+    """A network whose features after every ReLU are measured too."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Slope of leaky ReLUs, which weight files do not store."""
     shape: str | None = None
-    """Shape of the pictures that rows are, as 1,28,28."""
+    """Shape of the image in each row, such as 1,28,28."""
     pairs: Annotated[int, Ge(0)] = 10
-    """How many of the worst pairs are shown."""
+    """Number of worst pairs to show."""
 
     def load(self) -> tuple[Labeled, dict[str, Tensor]]:
-        """The points, and by layer what is measured: the points themselves and the features of the network."""
+        """Read the points; return them with the points and the features of the network, by layer."""
         data = read_table(self.file, self.label)
         x = _shaped(data.X, self.shape)
         if self.network is None:
@@ -57,70 +57,87 @@ class SeparabilityOfTable(Measurement):
         return data, features(net, x)
 
     def busy(self) -> str:
-        return f"looking at all pairs of points of {self.file.name} …"
+        return f"checking all pairs of points in {self.file.name} …"
 
     def measure(self) -> Outcome:
         data, layers = self.load()
-        found = {name: separability(f, data.y, pairs=self.pairs) for name, f in layers.items()}
+        results = {name: separability(f, data.y, pairs=self.pairs) for name, f in layers.items()}
         document = {
             "data": str(self.file), "label": self.label, "network": str(self.network) if self.network else None,
             "labels": dict(zip("-+", data.names, strict=True)),
-            "layers": [separability_row(name, one, data) for name, one in found.items()],
+            "layers": [separability_row(name, result, data) for name, result in results.items()],
         }  # fmt: skip
-        return Outcome(document, _told(document), lambda: arrays(found), lambda: picture(layers, data))
+        parts = _parts(document, table_words(self.file, self.label))
+        return Outcome(document, parts, lambda: arrays(results), lambda: picture(layers, data))
 
 
-def _told(document: dict[str, Any]) -> list[Part]:
-    parts: list[Part] = [label_line(document)]
+def _parts(document: dict[str, Any], table: str) -> list[Part]:
+    parts: list[Part] = []
     for row in document["layers"]:
-        parts += sentences(row)
+        if len(document["layers"]) > 1:
+            parts.append(Line("Input" if row["layer"] == "input" else f"Features of layer {row['layer']}", "strong"))
+        parts += facts(row)
         if row["worst"]:
-            parts.append(Grid(COLUMNS, [_pair(pair) for pair in row["worst"]], frozenset({"wrong because"})))
+            parts.append(Grid(COLUMNS, [_pair(pair) for pair in row["worst"]], frozenset({COLUMNS[-1]})))
     if document["layers"][0]["separable"]:
-        label = document["label"]
-        words = shlex.quote(document["data"]) + (f" --label {shlex.quote(label)}" if label is not None else "")
-        parts.append(
-            "IB theorem 1 speaks about such data if the support examples of both classes span all dimensions: "
-            f"relulab measure max-margin {words}"
-        )
+        parts += [
+            "IB theorem 1 applies if the support examples of both classes span all dimensions.",
+            Line(f"Next: relulab measure max-margin {table}", "quiet"),
+        ]
     else:
-        parts.append("IB theorem 1 says nothing about networks trained on these data.")
-    return parts
+        parts.append("IB theorem 1 does not apply to networks trained on these data.")
+    return [*parts, label_line(document)]
 
 
 def _pair(pair: dict[str, Any]) -> tuple[str, ...]:
-    why = "labels differ" if pair["inner"] > 0 else "labels are equal"
-    return str(pair["i"]), str(pair["j"]), number(pair["inner"]), f"{pair['cosine']:.4f}", why
+    labels = "different" if pair["inner"] > 0 else "equal"
+    return str(pair["i"]), str(pair["j"]), number(pair["inner"]), f"{pair['cosine']:.4f}", labels
+
+
+def table_words(file: Path, label: str | None) -> str:
+    """The file and its label as they are written on the command line.
+
+    Args:
+        file: The file.
+        label: The column or array of labels, if it was given.
+    """
+    return shlex.quote(str(file)) + (f" --label {shlex.quote(label)}" if label is not None else "")
 
 
 def label_line(document: dict[str, Any]) -> Line:
-    """Which of the user's labels is +1 and which −1."""
+    """State which label in the file is +1 and which is −1.
+
+    Args:
+        document: The document with its ``labels``.
+    """
     minus, plus = (document["labels"][sign] for sign in "-+")
-    return Line(f"{document['data']}: label {plus} is +1, label {minus} is −1", "quiet")
+    return Line(f"In {document['data']}, label {plus} is +1 and label {minus} is −1.", "quiet")
 
 
 def _shaped(X: Tensor, shape: str | None) -> Tensor:
-    """Rows as pictures, for networks that take those."""
+    """Reshape the rows to images, for networks that take images."""
     if shape is None:
         return X
     try:
         return X.reshape(len(X), *(int(word) for word in shape.split(",")))
     except (ValueError, RuntimeError):
-        raise UserError(f"--shape {shape}: rows of {X.shape[1]} numbers do not have it; write 1,28,28, say") from None
+        raise UserError(
+            f"--shape {shape} does not fit rows of {X.shape[1]} numbers: give sizes such as 1,28,28"
+        ) from None
 
 
 def _check_pictures(net: nn.Module, x: Tensor) -> None:
-    """Rows for a network that takes pictures: how to say what they are. Only exported programs tell their shape."""
+    """Raise an error that names the missing --shape if the network takes images. Only exported programs know it."""
     sizes = getattr(net, "sizes", [])[1:]
     if x.dim() > 2 or len(sizes) < 2:
         return
     takes = ", ".join("any" if n is None else str(n) for n in sizes)
-    said = f"rows of {x.shape[1]} numbers for a network that takes pictures of shape ({takes})"
+    problem = f"the network takes images of shape ({takes}), but the rows have {x.shape[1]} numbers"
     if None in sizes:
-        raise UserError(f"{said}: say what shape the rows have, as --shape 1,28,28")
+        raise UserError(f"{problem}: give the shape of an image, such as --shape 1,28,28")
     if prod(sizes) != x.shape[1]:
-        raise UserError(f"{said}, {prod(sizes)} numbers: no --shape makes one of the other")
-    raise UserError(f"{said}: add --shape {','.join(map(str, sizes))}")
+        raise UserError(f"{problem}, not {prod(sizes)}: use data that fit the network")
+    raise UserError(f"{problem}: add --shape {','.join(map(str, sizes))}")
 
 
 MEASUREMENT = SeparabilityOfTable

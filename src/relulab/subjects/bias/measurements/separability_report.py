@@ -1,4 +1,4 @@
-"""What a look at the pairs of a data set found: as numbers for a document, in sentences, as a picture."""
+"""The separability of a data set as a JSON document, as facts, as arrays and as a figure."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -6,24 +6,32 @@ from torch import Tensor
 
 from relulab.data.labeled import Labeled
 from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
+from relulab.lab.show.parts import Fact, Part
 from relulab.subjects.bias.instruments.separability import Pairs, Separability
 
-DRAWN = 1000  # points of a label whose pairs are drawn
+DRAWN = 1000  # largest number of points per label whose pairs are drawn
 
 
-def separability_row(layer: str, found: Separability, data: Labeled) -> dict:
-    """The numbers of one layer, plain ones."""
+def separability_row(layer: str, result: Separability, data: Labeled) -> dict:
+    """The numbers of one layer.
+
+    Args:
+        layer: Name of the layer, or ``input``.
+        result: Result of ``separability`` on the layer's features.
+        data: The points and labels.
+    """
+    kept = result.kept
     return {
-        "layer": layer, "points": found.n, "columns": found.d, "separable": found.holds,
-        "equal": _kind(found.equal, "least"), "different": _kind(found.different, "greatest"),
-        "violation": found.violation, "cosine_violation": found.cosine_violation,
-        "worst": [pair._asdict() for pair in found.worst], "kept": None if found.kept is None else len(found.kept),
-        "kept_of": None if found.kept is None else _by_label(data, found.kept),
+        "layer": layer, "points": result.n, "columns": result.d, "separable": result.holds,
+        "equal": _kind(result.equal, "least"), "different": _kind(result.different, "greatest"),
+        "violation": result.violation, "cosine_violation": result.cosine_violation,
+        "worst": [pair._asdict() for pair in result.worst], "kept": None if kept is None else len(kept),
+        "kept_of": None if kept is None else _by_label(data, kept),
     }  # fmt: skip
 
 
 def _by_label(data: Labeled, rows: Tensor) -> dict[str, int]:
-    """How many of some rows have either label, by the user's own names."""
+    """The number of the given rows with each label, by the names of the labels in the file."""
     return {name: int((data.y[rows] == sign).sum()) for sign, name in zip((-1, 1), data.names, strict=True)}
 
 
@@ -34,49 +42,68 @@ def _kind(pairs: Pairs, which: str) -> dict:
     }  # fmt: skip
 
 
-def arrays(found: dict[str, Separability]) -> dict[str, np.ndarray]:
-    """For a file: of every layer the rows of the separable subset, and the worst pairs as rows, inner, cosine."""
+def arrays(results: dict[str, Separability]) -> dict[str, np.ndarray]:
+    """Arrays for an .npz file: for every layer, the rows of the separable subset and the worst pairs.
+
+    Args:
+        results: Results of ``separability`` by layer.
+    """
     contents = {}
-    for layer, one in found.items():
-        if one.kept is not None:
-            contents[f"{layer}.kept"] = one.kept.numpy()
-        contents[f"{layer}.pairs"] = np.array([pair[:2] for pair in one.worst], dtype=np.int64).reshape(-1, 2)
+    for layer, result in results.items():
+        if result.kept is not None:
+            contents[f"{layer}.kept"] = result.kept.numpy()
+        contents[f"{layer}.pairs"] = np.array([pair[:2] for pair in result.worst], dtype=np.int64).reshape(-1, 2)
         for k, name in ((2, "inner"), (3, "cosine")):
-            contents[f"{layer}.{name}"] = np.array([pair[k] for pair in one.worst], dtype=np.float64)
+            contents[f"{layer}.{name}"] = np.array([pair[k] for pair in result.worst], dtype=np.float64)
     return contents
 
 
-def sentences(row: dict) -> list[str]:
-    """What the numbers mean for IB."""
-    what = "the data are" if row["layer"] == "input" else f"the features of layer {row['layer']} are"
+def facts(row: dict) -> list[Part]:
+    """The short answers for one layer, the most important first.
+
+    Args:
+        row: Result of ``separability_row``.
+    """
     equal, different = row["equal"], row["different"]
     if row["separable"]:
         return [
-            f"{what[0].upper()}{what[1:]} orthogonally separable: inner products are at least "
-            f"{equal['least_inner']['inner']:.3g} for equal labels and at most "
-            f"{different['greatest_inner']['inner']:.3g} for different ones, cosines at least "
-            f"{equal['least_cosine']['cosine']:.3g} and at most {different['greatest_cosine']['cosine']:.3g}."
+            Fact("orthogonally separable", "yes"),
+            Fact("equal labels", _extremes("at least", equal, "least")),
+            Fact("different labels", _extremes("at most", different, "greatest")),
         ]
-    said = [
-        f"{what[0].upper()}{what[1:]} not orthogonally separable: of {equal['pairs']:,} pairs of equal labels, each "
-        f"point with itself among them, "
-        f"{equal['broken']:,} have an inner product of 0 or less, of {different['pairs']:,} pairs of different labels "
-        f"{different['broken']:,} have one above 0; cosines are up to {row['cosine_violation']:.3g} on the wrong side."
+    broken, pairs = (equal[key] + different[key] for key in ("broken", "pairs"))
+    parts = [
+        Fact("orthogonally separable", "no"),
+        Fact("broken pairs", f"{broken:,} of {pairs:,} (each point also paired with itself)"),
+        Fact("equal labels", f"{equal['broken']:,} of {equal['pairs']:,} pairs have an inner product ≤ 0"),
+        Fact("different labels", f"{different['broken']:,} of {different['pairs']:,} pairs have an inner product > 0"),
+        Fact("largest cosine of the wrong sign", f"{row['cosine_violation']:.3g}"),
     ]
     if row["kept"] is not None:
-        each = ", ".join(f"{count:,} of label {name}" for name, count in row["kept_of"].items())
-        one = " They are of one class only, so nothing is left to separate." if 0 in row["kept_of"].values() else ""
-        said.append(
-            f"{row['kept']:,} of the {row['points']:,} points, found greedily, are separable ({each}); more may be "
-            f"possible.{one}"
-        )
-    return said
+        parts.append(Fact("greedy separable subset", _subset(row)))
+    return [*parts]
+
+
+def _extremes(word: str, kind: dict, which: str) -> str:
+    inner, cosine = kind[f"{which}_inner"]["inner"], kind[f"{which}_cosine"]["cosine"]
+    return f"inner products {word} {inner:.3g}, cosines {word} {cosine:.3g}"
+
+
+def _subset(row: dict) -> str:
+    each = ", ".join(f"{count:,} with label {name}" for name, count in row["kept_of"].items())
+    one_class = 0 in row["kept_of"].values()
+    note = ", only one class is left" if one_class else ""
+    return f"{row['kept']:,} of {row['points']:,} points: {each}{note}"
 
 
 def picture(layers: dict[str, Tensor], data: Labeled) -> Figure:
-    """A panel a layer: how often pairs of equal and of different labels have which cosine.
+    """Plot, one panel per layer, histograms of the cosines of pairs with equal and with different labels.
 
-    Of more than 1,000 points of a label, 1,000 are taken, evenly from first to last.
+    Of each label at most 1,000 points are used, evenly spaced from the first to the last.
+
+    Args:
+        layers: Features by layer, (n, k) each.
+        data: The points and labels.
     """
     with house_style():
         columns = min(len(layers), 4)
@@ -84,24 +111,24 @@ def picture(layers: dict[str, Tensor], data: Labeled) -> Figure:
         for ax in axes.flat[len(layers) :]:
             ax.set_axis_off()
         for ax, (name, x) in zip(axes.flat, layers.items(), strict=False):
-            u = [_some(x.reshape(len(x), -1).numpy()[data.y.numpy() == label]) for label in (1, -1)]
+            u = [_unit_vectors(x.reshape(len(x), -1).numpy()[data.y.numpy() == label]) for label in (1, -1)]
             equal = [(v @ v.T)[np.triu_indices(len(v), 1)] for v in u]
-            for cosines, color, words in (
+            for cosines, color, label in (
                 (np.concatenate(equal), BLUE, "equal labels"),
                 ((u[0] @ u[1].T).ravel(), RED, "different labels"),
             ):
                 if len(cosines):
-                    share, look = np.full(len(cosines), 1 / len(cosines)), {"color": color, "alpha": 0.6}
-                    ax.hist(cosines.clip(-1, 1), np.linspace(-1, 1, 61), weights=share, label=words, **look)
+                    share, style = np.full(len(cosines), 1 / len(cosines)), {"color": color, "alpha": 0.6}
+                    ax.hist(cosines.clip(-1, 1), np.linspace(-1, 1, 61), weights=share, label=label, **style)
             ax.axvline(0, color=COAL, linewidth=0.8)
             title = name if name == "input" else f"layer {name}"
-            ax.set(title=title, xlabel="cosine of a pair", ylabel="share of the pairs")
+            ax.set(title=title, xlabel="cosine of a pair", ylabel="share of pairs")
         legend(figure, axes[0, 0])
     return figure
 
 
-def _some(x: np.ndarray) -> np.ndarray:
-    """Unit vectors along some of the points, zero where a point is."""
+def _unit_vectors(x: np.ndarray) -> np.ndarray:
+    """At most 1,000 of the points, scaled to unit length; zero points stay zero."""
     x = x[np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))]
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return x / np.where(norms > 0, norms, 1)

@@ -1,1 +1,1 @@
-"""Figures of IB as studies, one file each."""
+"""Figures of IB as studies, one folder each."""

@@ -1,9 +1,9 @@
-"""IB.L3, extremal sectors absorb (IB lemma 3).
+"""IB.L3: neurons do not leave extremal sectors (IB lemma 3).
 
-On orthogonally separable data a neuron with a_j > 0 that has come into the positive extremal sector (eq. 13) stays in
-it for ever, and one with a_j < 0 in the negative one (eq. 14): from then on its activations are fixed.
+On orthogonally separable data, a neuron with a_j > 0 that has entered the positive extremal sector (eq. 13) stays in
+it, and so does a neuron with a_j < 0 in the negative extremal sector (eq. 14). From then on its activations are fixed.
 
-Checked along a gradient flow of the whole network, without the shortcut that builds on this lemma.
+The lemma is checked along a gradient flow of the complete network, without the shortcut that relies on this lemma.
 """
 
 import torch
@@ -30,16 +30,16 @@ def absorbing_sectors(
     step: float = 0.1,
     everywhere: bool = False,
 ) -> Finding:
-    """Follows a network to ℓ = e^(−until) and counts neurons that leave an extremal sector, or change in it.
+    """Follow a network to ℓ = e^{−until} and count the neurons that leave an extremal sector or change inside it.
 
     Args:
         data: Points, (n, d), with labels −1 and 1.
         width: Number of neurons.
         seed: Seed of the start.
-        size: Norm of every w_j and size of every a_j at the start.
+        size: ‖w_j‖ = |a_j| of every neuron at the start.
         until: −log ℓ at the end.
-        step: The largest relative change of a weight, and the largest fall of log ℓ, in one step; above 0, at most 1.
-        everywhere: A false variant of the statement, for the negative control: that every sector absorbs.
+        step: Largest relative change of a weight and largest fall of log ℓ in one step, in (0, 1].
+        everywhere: False variant for the negative control: no neuron leaves any sector.
 
     >>> import numpy as np
     >>> data = OppositeOrthants(3).draw(np.random.default_rng(0), 6)
@@ -51,16 +51,20 @@ def absorbing_sectors(
         return Finding(conditions, ())
     path = neuron_flow(data, width=width, seed=seed, size=size, until=until, step=step, shortcut=False)
     W, a = path["W"].contiguous(), path["a"]
-    code = neuron_sectors(W, a, data.X, data.y).code  # look p
+    code = neuron_sectors(W, a, data.X, data.y).code  # snapshot p
     inside = (code == Place.POSITIVE) | (code == Place.NEGATIVE)
-    been = torch.ones_like(inside) if everywhere else inside.cummax(0).values
-    active = sector(W, data.X) > 0  # look p n
-    left = 0 if everywhere else int((been & ~inside).any(0).sum())
-    changed = int(((active[1:] != active[:-1]).any(2) & been[:-1]).any(0).sum())
+    entered = torch.ones_like(inside) if everywhere else inside.cummax(0).values
+    active = sector(W, data.X) > 0  # snapshot p n
+    count = int(entered[-1].sum())
+    left = 0 if everywhere else int((entered & ~inside).any(0).sum())
+    changed = int(((active[1:] != active[:-1]).any(2) & entered[:-1]).any(0).sum())
     return Finding(conditions, (
-        Check("neurons that came into an extremal sector of their sign", int(been[-1].sum()), ">=", 1),
-        Check(f"neurons that left it, over {len(path)} looks", left, "==", 0),
-        Check("neurons whose activations changed in it", changed, "==", 0),
+        Check(f"Some neurons enter {'a sector' if everywhere else 'the extremal sector of their sign'}", count, ">=", 1,
+              detail=f"{count:,} of {code.shape[1]:,} neurons do"),
+        Check("None of these neurons leaves its sector", left, "==", 0,
+              detail=f"{left:,} of {count:,} do, in {len(path):,} snapshots"),
+        Check("The activations of these neurons stay fixed", changed, "==", 0,
+              detail=f"{changed:,} of {count:,} change"),
     ))  # fmt: skip
 
 
@@ -70,20 +74,30 @@ def _case(**options) -> Finding:
 
 THEOREM = Theorem(
     id="IB.L3",
-    title="Extremal sectors absorb",
-    statement="On orthogonally separable data a neuron with a_j > 0 in the positive extremal sector, or with a_j < 0 "
-    "in the negative one, stays there: its activations are fixed from then on.",
+    title="Neurons do not leave extremal sectors",
+    statement="Let the data be orthogonally separable. A neuron with a_j > 0 that is in the positive extremal sector "
+    "at some time stays in it from then on, and a neuron with a_j < 0 stays in the negative extremal sector. The "
+    "points on which it is active no longer change.",
+    symbols={
+        "w_j": "input weights of neuron j",
+        "a_j": "output weight of neuron j",
+        "sector": "all w with the same signs of wᵀx_i, i = 1, …, n",
+        "positive extremal sector": "the sector σ₊ of eq. 13; it contains the strict local maximum of G (IB.L2)",
+        "negative extremal sector": "the sector σ₋ of eq. 14; it contains the strict local minimum of G (IB.L2)",
+    },
     source="IB lemma 3",
     check=absorbing_sectors,
     on={LabeledTable: absorbing_sectors},
     variants=("everywhere",),
     demonstrations=(
-        Demonstration("50 neurons, 30 points in R⁵ of the paper's construction", Verdict.HOLDS, _case),
+        Demonstration("50 neurons, 30 points in R⁵ drawn as in the paper", Verdict.HOLDS, _case),
         Demonstration(
-            "data that are only linearly separable",
+            "Data that are only linearly separable",
             Verdict.NOT_APPLICABLE,
             lambda: absorbing_sectors(half_spaces(12)),
         ),
-        Demonstration("negative control: every sector absorbs", Verdict.REFUTED, lambda: _case(everywhere=True)),
+        Demonstration(
+            "Negative control: neurons leave no sector at all", Verdict.REFUTED, lambda: _case(everywhere=True)
+        ),
     ),
 )

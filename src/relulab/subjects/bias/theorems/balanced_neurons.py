@@ -1,14 +1,15 @@
-r"""IB.L4, balanced neurons stay balanced and keep their sign (IB lemma A.4).
+r"""IB.L4: balanced neurons stay balanced and keep their sign (IB lemma A.4).
 
-Gradient flow with a loss of bounded slope keeps, for every neuron of a two-layer ReLU network that is balanced at the
-start, a_j(t) = sign a_j(0) · ‖w_j(t)‖ (57): ‖w_j‖² and a_j² grow at one rate, and a_j cannot reach zero in finite time.
-Any data will do.
+Let a two-layer ReLU network be balanced at the start and trained by gradient flow with a loss whose derivative is
+bounded. Then every neuron keeps a_j(t) = sign a_j(0) · ‖w_j(t)‖ (eq. 57): ‖w_j‖² and a_j² grow at the same rate, and
+a_j cannot reach zero in finite time. The data may be arbitrary.
 
-Our own integrator has this law built in, which would make the check one that cannot fail. So it is done with plain
-midpoint steps on ∇ log ℓ, which break the law by an error of second order in the step, of first order where a neuron
-slides along the boundary of a point. A gap that vanishes with the step is the integrator's; one that stays is the
-flow's. So the gap at a sixteenth of the step must be less than half of that at the step. If it is not, it tells
-against the law only where it has settled: where it is the same at a quarter of the step.
+The integrator of ``gradient_flow`` has this law built in, so a check with it could not fail. The check therefore uses
+plain midpoint steps on ∇ log ℓ, which violate the law by an error of second order in the step size, and of first order
+where a neuron slides along the boundary of a point. A gap that vanishes with the step size is an error of the
+integrator; a gap that remains belongs to the flow. The gap with a sixteenth of the step must therefore be at most half
+of the gap with the full step. If it is not, this refutes the law only if the gap has converged: if it is the same with
+a quarter of the step.
 """
 
 import math
@@ -33,8 +34,8 @@ from relulab.subjects.bias.tools.neuron_flow import neurons
 from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
 ROUNDING = 1e-12
-FINER, LEFT = (1, 4, 16), 0.5  # an error of first order leaves a sixteenth, a gap of the flow's own would stay whole
-SETTLED = 0.1  # relative change, from a quarter of the step to a sixteenth, below which a gap is the flow's own
+FINER, LEFT = (1, 4, 16), 0.5  # a first-order error would shrink to 1/16, a gap of the flow itself would not shrink
+SETTLED = 0.1  # relative change from a quarter to a sixteenth of the step below which a gap has converged
 
 
 @one_thread()
@@ -42,19 +43,18 @@ def balanced_neurons(
     data: Labeled, start: nn.Module | None = None, *, width: int = 20, seed: int = 0, size: float = 0.01,
     step: float = 0.08, steps: int = 125, sums: bool = False,
 ) -> Finding:  # fmt: skip
-    """Follows a network, balanced with norms ``size`` unless ``start`` is given, for some steps, then by finer ones.
+    """Follow a network with coarse steps, and again with finer steps; compare the changes of ‖w_j‖² − a_j².
 
     Args:
         data: Points, (n, d), with labels −1 and 1. They need not be separable.
-        start: The network to begin with: two layers, one output, no biases. None makes a balanced one.
-        width: Number of neurons of that one.
-        seed: Seed of that one.
-        size: Norm of every w_j and size of every a_j of that one.
-        step: The largest relative change of a weight, and the largest fall of log ℓ, in one coarse step. The finer ones
-            are a quarter and a sixteenth of it.
+        start: Network to start from: two layers, one output, no biases. Default: a random balanced network.
+        width: Number of neurons of the balanced network.
+        seed: Seed of the balanced network.
+        size: ‖w_j‖ = |a_j| of every neuron of the balanced network.
+        step: Largest relative change of a weight and largest fall of log ℓ in one coarse step. The finer steps are a
+            quarter and a sixteenth of it.
         steps: Number of coarse steps.
-        sums: A false variant of the statement, for the negative control: that ‖w_j‖² + a_j² is kept, rather than the
-            difference.
+        sums: False variant for the negative control: ‖w_j‖² + a_j² is constant, instead of the difference.
 
     >>> data = Labeled(torch.eye(2).double(), torch.tensor([1.0, -1.0]).double())
     >>> balanced_neurons(data, width=3, steps=2).verdict.name
@@ -69,11 +69,14 @@ def balanced_neurons(
     coarse, middle, fine = (_largest(start, data, step / k, steps * k, kept) for k in FINER)
     vanishes = fine[0] <= LEFT * coarse[0] + ROUNDING
     error = 0.0 if vanishes or abs(fine[0] - middle[0]) <= SETTLED * fine[0] else math.inf
-    word = "‖w_j‖² + a_j²" if sums else "‖w_j‖² − a_j²"
-    says = f"largest change of {word}, over a_j², with steps of {step / FINER[-1]:g}, against {LEFT:g} of {step:g}'s"
+    detail = (
+        f"it is at most {coarse[0]:.2g} of a_j² with steps of {step:g} and {fine[0]:.2g} with steps of "
+        f"{step / FINER[-1]:g}; it must fall to at most {LEFT:.0%}"
+    )
     return Finding((condition,), (
-        Check(says, fine[0], "<=", LEFT * coarse[0] + ROUNDING, error),
-        Check("neurons whose a_j changed its sign", fine[1], "==", 0, error),
+        Check(f"The change of ‖w_j‖² {'+' if sums else '−'} a_j² vanishes with the step size", fine[0], "<=",
+              LEFT * coarse[0] + ROUNDING, error, detail=detail),
+        Check("No a_j changes its sign", fine[1], "==", 0, error, detail=f"{fine[1]:,} of {start.widths[1]:,} do"),
     ))  # fmt: skip
 
 
@@ -86,7 +89,7 @@ def _sum(W: Float64[Tensor, "p d"], a: Float64[Tensor, " p"]) -> Float64[Tensor,
 
 
 def _largest(start: MLP, data: Labeled, step: float, steps: int, kept: Callable) -> tuple[float, int]:
-    """Over all looks: the largest change of what is kept, as a share of a_j², and how many signs of a_j changed."""
+    """The largest change of the constant over all steps, relative to a_j², and the number of a_j that changed sign."""
     W_0, a_0 = (t[0] for t in neurons(start))
     before, worst, turned = kept(W_0, a_0), 0.0, torch.zeros_like(a_0, dtype=torch.bool)
 
@@ -112,7 +115,14 @@ def _data() -> Labeled:
 THEOREM = Theorem(
     id="IB.L4",
     title="Balanced neurons stay balanced",
-    statement="Gradient flow from a balanced start keeps ‖w_j‖ = |a_j| and the sign of a_j for every neuron.",
+    statement="Let a two-layer ReLU network be balanced at the start, ‖w_j‖ = |a_j| for every neuron, and trained by "
+    "gradient flow with a loss whose derivative is bounded. Then a_j(t) = sign a_j(0) · ‖w_j(t)‖ at all times t: the "
+    "neurons stay balanced and keep the signs of their output weights.",
+    symbols={
+        "w_j": "input weights of neuron j",
+        "a_j": "output weight of neuron j",
+        "t": "training time",
+    },
     source="IB lemma A.4, eq. 57",
     ids=("IB.LA4",),
     check=balanced_neurons,
@@ -123,12 +133,14 @@ THEOREM = Theorem(
             "20 neurons, 30 points in R⁵ with random labels", Verdict.HOLDS, lambda: balanced_neurons(_data())
         ),
         Demonstration(
-            "a start that is not balanced",
+            "A start that is not balanced",
             Verdict.NOT_APPLICABLE,
             lambda: balanced_neurons(_data(), start=torch_default((5, 20, 1), [0], bias=False, dtype=torch.float64)),
         ),
         Demonstration(
-            "negative control: the sum is kept", Verdict.REFUTED, lambda: balanced_neurons(_data(), sums=True)
+            "Negative control: the sum ‖w_j‖² + a_j² is constant",
+            Verdict.REFUTED,
+            lambda: balanced_neurons(_data(), sums=True),
         ),
     ),
 )

@@ -1,11 +1,12 @@
-r"""IB.LC1, the limit is a KKT point of the non-linear margin problem (IB lemma C.1).
+r"""IB.LC1: the limit of training is a KKT point of the nonlinear margin problem (IB lemma C.1).
 
-On orthogonally separable data let W = u w₊ᵀ + z w₋ᵀ, a = ‖w₊‖u − ‖w₋‖z for u, z ≥ 0 with u_j = 0 or z_j = 0, and
-‖u‖ = ‖w₊‖^(−1/2), ‖z‖ = ‖w₋‖^(−1/2) (eqs. 75, 76). Then θ = (W, a) is a KKT point of
+Let the data be orthogonally separable, and let W = u w₊ᵀ + z w₋ᵀ and a = ‖w₊‖u − ‖w₋‖z (eqs. 75, 76) for u, z ≥ 0 with
+u_j = 0 or z_j = 0 for every j, ‖u‖ = ‖w₊‖^{−1/2} and ‖z‖ = ‖w₋‖^{−1/2}. Then θ = (W, a) is a KKT point of
 
     min ½‖θ‖²   subject to   y_i f_θ(x_i) ≥ 1   (77),
 
-with multipliers λ_i = α_i/‖w₊‖ for y_i = 1 and α_i/‖w₋‖ for y_i = −1 (eq. 89), α those of w₊ and w₋.
+with multipliers λ_i = α_i/‖w₊‖ for y_i = 1 and α_i/‖w₋‖ for y_i = −1 (eq. 89), where α_i are the multipliers of w₊ and
+w₋.
 """
 
 import numpy as np
@@ -23,18 +24,18 @@ from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.half_spaces import half_spaces
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
-ROUNDING = 1e-8  # of residuals relative to ‖θ‖ or to 1; those of w₊ and w₋ are within 1e-10
+ROUNDING = 1e-8  # largest residual relative to ‖θ‖ or to 1; the residuals of w₊ and w₋ are within 1e-10
 
 
 def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.0) -> Finding:
-    """Checks the KKT conditions at the limit with random u and z.
+    """Check the KKT conditions at the limit point with random u and z.
 
     Args:
         data: Points, (n, d), with labels −1 and 1.
         width: Number of neurons.
         seed: Seed of u and z.
-        size: A false variant of the statement, for the negative control, if other than 1: that u and z may be longer or
-            shorter by this factor, though the margins are then not 1.
+        size: Factor of u and z. Any factor except 1 is a false variant for the negative control, because the margins of
+            the support examples are then not 1.
 
     >>> data = OppositeOrthants(3).draw(np.random.default_rng(0), 6)
     >>> kkt_point(data).verdict.name, kkt_point(data, size=1.01).verdict.name
@@ -43,19 +44,24 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
     conditions = orthogonally_separable(data)
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
-    found = max_margin(data.X, data.y)
-    W, a = limit_point(found.positive.w, found.negative.w, width, stream(0, Role.CHANCE, seed), size)
-    lengths = found.positive.w.norm(), found.negative.w.norm()
-    # every row has its multiplier on its own side, and zero on the other
-    lam = found.positive.multipliers / lengths[0] + found.negative.multipliers / lengths[1]
+    vectors = max_margin(data.X, data.y)
+    W, a = limit_point(vectors.positive.w, vectors.negative.w, width, stream(0, Role.CHANCE, seed), size)
+    lengths = vectors.positive.w.norm(), vectors.negative.w.norm()
+    # the multipliers of each side are zero on the points of the other class
+    lam = vectors.positive.multipliers / lengths[0] + vectors.negative.multipliers / lengths[1]
     margins, pull = _gradient(W, a, data, lam)
     theta = torch.cat([W.flatten(), a])
+    slack = float((lam * (margins - 1)).abs().max() / lam.sum())
+    gap = float((theta - pull).norm() / theta.norm())
     return Finding(conditions, (
-        Check("least margin y_i f(x_i)", float(margins.min()), ">=", 1 - ROUNDING),
-        Check("least multiplier λ_i", float(lam.min()), ">=", 0.0),
-        Check("largest |λ_i (y_i f(x_i) − 1)|, as a share of Σ λ", float((lam * (margins - 1)).abs().max() / lam.sum()),
-              "<=", ROUNDING),
-        Check("‖θ − Σ λ_i y_i ∂f(x_i)‖/‖θ‖", float((theta - pull).norm() / theta.norm()), "<=", ROUNDING),
+        Check("Feasibility: y_i f(x_i) ≥ 1 for every i", float(margins.min()), ">=", 1 - ROUNDING,
+              detail=f"the least value is {float(margins.min()):.10g}"),
+        Check("Dual feasibility: λ_i ≥ 0 for every i", float(lam.min()), ">=", 0.0,
+              detail=f"the least value is {float(lam.min()):.3g}"),
+        Check("Complementary slackness: λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "<=", ROUNDING,
+              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i, at most {ROUNDING:g} is rounding"),
+        Check("Stationarity: θ = Σ_i λ_i y_i ∂f(x_i)", gap, "<=", ROUNDING,
+              detail=f"the two sides differ by {gap:.2g} of ‖θ‖, at most {ROUNDING:g} is rounding"),
     ))  # fmt: skip
 
 
@@ -66,7 +72,15 @@ def limit_point(
     rng: np.random.Generator,
     size: float = 1.0,
 ) -> tuple[Float64[Tensor, "p d"], Float64[Tensor, " p"]]:
-    """W and a of eqs. 75 and 76 for random u and z, at least one neuron of either sign."""
+    """Return W and a of eqs. 75 and 76 for random u and z, with at least one neuron of each sign.
+
+    Args:
+        w_plus: Max-margin vector w₊ of the positive points, (d,).
+        w_minus: Max-margin vector w₋ of the negative points, (d,).
+        width: Number of neurons.
+        rng: Random generator of u and z.
+        size: Factor of u and z; 1 in the lemma.
+    """
     shares, positive = torch.from_numpy(rng.exponential(size=width)), torch.from_numpy(rng.random(width) < 0.5)
     positive[0], positive[-1] = True, False
     u, z = shares * positive, shares * ~positive
@@ -75,9 +89,9 @@ def limit_point(
 
 
 def _gradient(W: Tensor, a: Tensor, data: Labeled, lam: Tensor) -> tuple[Tensor, Tensor]:
-    """Margins, and Σ λ_i y_i ∂f(x_i) with 1{w_jᵀx_i > 0} for ρ', a member of the subdifferential (eq. 90).
+    """Margins and Σ_i λ_i y_i ∂f(x_i), with the subgradient 1{w_jᵀx_i > 0} of ρ (eq. 90).
 
-    A product within rounding of 0 counts as 0, as it does where separability is judged: right angles are no accident.
+    An inner product within rounding of 0 counts as 0, as in the check of separability: exact right angles are common.
     """
     gates = (sector(W, data.X) > 0).to(W.dtype)  # p n
     z = gates * (W @ data.X.T)
@@ -92,18 +106,31 @@ def _case(**options) -> Finding:
 
 THEOREM = Theorem(
     id="IB.LC1",
-    title="The limit is a KKT point of the non-linear margin problem",
-    statement="On orthogonally separable data the limit of theorem 1, with ‖u‖ = ‖w₊‖^(−1/2) and ‖z‖ = ‖w₋‖^(−1/2), is "
-    "a KKT point of min ½‖θ‖² subject to y_i f(x_i) ≥ 1.",
+    title="The limit is a KKT point of the nonlinear margin problem",
+    statement="Let the data be orthogonally separable. Let W = u w₊ᵀ + z w₋ᵀ and a = ‖w₊‖u − ‖w₋‖z for u, z ≥ 0 with "
+    "u_j = 0 or z_j = 0 for every j, ‖u‖ = ‖w₊‖^{−1/2} and ‖z‖ = ‖w₋‖^{−1/2}. Then θ = (W, a) is a KKT point of the "
+    "problem min ½‖θ‖² subject to y_i f(x_i) ≥ 1 for all i.",
+    symbols={
+        "x_i": "training points",
+        "y_i": "labels, −1 or 1",
+        "f": "the network, f(x) = aᵀρ(Wx), with the ReLU ρ(z) = max(z, 0)",
+        "W": "first-layer weights, one row per neuron",
+        "a": "second-layer weights",
+        "θ": "all weights, θ = (W, a)",
+        "w₊": "max-margin vector of the positive points: the shortest w with wᵀx_i ≥ 1 for y_i = 1",
+        "w₋": "max-margin vector of the negative points: the shortest w with wᵀx_i ≥ 1 for y_i = −1",
+        "u": "shares of the neurons in the direction w₊",
+        "z": "shares of the neurons in the direction w₋",
+    },
     source="IB lemma C.1, eqs. 75 to 89",
     check=kkt_point,
     on={LabeledTable: kkt_point},
     variants=("size",),
     demonstrations=(
-        Demonstration("500 points in R²⁰ of the paper's construction", Verdict.HOLDS, _case),
+        Demonstration("500 points in R²⁰ drawn as in the paper", Verdict.HOLDS, _case),
         Demonstration(
-            "data that are only linearly separable", Verdict.NOT_APPLICABLE, lambda: kkt_point(half_spaces(11))
+            "Data that are only linearly separable", Verdict.NOT_APPLICABLE, lambda: kkt_point(half_spaces(11))
         ),
-        Demonstration("negative control: u and z one percent longer", Verdict.REFUTED, lambda: _case(size=1.01)),
+        Demonstration("Negative control: u and z 1% longer", Verdict.REFUTED, lambda: _case(size=1.01)),
     ),
 )

@@ -1,12 +1,12 @@
-r"""IB.C1, the function that is learned (IB corollary 1).
+r"""IB.C1: the function that the network learns (IB corollary 1).
 
 Under the conditions of theorem 1 there are constants u, z ≥ 0 with
 
     f(x)/‖θ‖² → u ρ(w₊ᵀx) − z ρ(w₋ᵀx)   (10)
 
-for all x: the network becomes one of two neurons. The constants are u = ‖w₊‖‖u‖²/2, z = ‖w₋‖‖z‖²/2 of theorem 1's
-vectors. Compared are the two sides at random points of the unit sphere, far from the data as well as near, as a share
-of the largest value there.
+for all x: the network becomes a network of two neurons. The constants are u = ‖w₊‖‖u‖²/2 and z = ‖w₋‖‖z‖²/2, with the
+vectors u and z of theorem 1. The two sides are compared at random points of the unit sphere, near the data and far from
+them. Their largest difference is divided by the largest |f(x)|/‖θ‖² at these points.
 """
 
 from typing import Any
@@ -21,8 +21,8 @@ from relulab.data.labeled import Labeled
 from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance, limit_function
-from relulab.subjects.bias.theorems.max_margin_neurons import FALLS, FAR, LATE, bounded, falls
 from relulab.subjects.bias.tools.conditions import theorem_1
+from relulab.subjects.bias.tools.limit_checks import FALLS, FAR, LATE, at, bounded, falls
 from relulab.subjects.bias.tools.neuron_flow import rate
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
@@ -41,41 +41,44 @@ def learned_function(
     step: float = 0.4,
     linear: bool = False,
 ) -> Finding:
-    """Checks the corollary on a data set, by a gradient flow of its own or on a network that was trained on it.
+    """Check the corollary on a data set, with a network trained here or with a network trained on it before.
 
-    Without ``network`` a balanced network is followed to ℓ = e^(−until), or ``start``, if given. A trained network is
-    judged as it stands; the condition on its start needs that start.
+    Without ``network``, a network is trained by gradient flow to ℓ = e^{−until}, from ``start`` if it is given and else
+    from a random balanced start. With ``network``, that network is checked as it is; pass ``start`` too, since the
+    conditions on its start are undecided otherwise.
 
     Args:
         data: Points, (n, d), with labels −1 and 1.
         network: A trained network: two layers, one output, no biases. None trains one by gradient flow.
-        start: The network before training. None starts a balanced one, or, beside ``network``, leaves its start
-            unknown.
+        start: The network before training. None means a random balanced start or, together with ``network``, an
+            unknown start.
         width: Number of neurons of the balanced start.
-        seed: Seed of the balanced start, and of the points at which the two sides are compared.
-        size: Norm of every w_j and size of every a_j at the balanced start.
+        seed: Seed of the balanced start and of the points at which the two sides are compared.
+        size: ‖w_j‖ = |a_j| of every neuron at the balanced start.
         until: −log ℓ at the end of the flow.
-        step: The largest relative change of a weight, and the largest fall of log ℓ, in one step; above 0, at most 1.
-        linear: A false variant of the statement, for the negative control: the function u w₊ᵀx − z w₋ᵀx without its
-            ReLUs.
+        step: Largest relative change of a weight and largest fall of log ℓ in one step, in (0, 1].
+        linear: False variant for the negative control: u w₊ᵀx − z w₋ᵀx, without the ReLUs.
 
     >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable
     >>> learned_function(Labeled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
     'NOT_APPLICABLE'
     """
     setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
-    if setting.seen is None:
+    if setting.trained is None:
         return Finding(setting.conditions, ())
-    found, path, _ = setting.seen
+    vectors, path, _ = setting.trained
     x = normalize(torch.from_numpy(stream(0, Role.CHANCE, seed).standard_normal((POINTS, data.X.shape[1]))), dim=1)
-    w = (found.positive.w, found.negative.w)
+    w = (vectors.positive.w, vectors.negative.w)
     gaps = [distance(W, a, *w, x, linear) for W, a in zip(path["W"], path["a"], strict=True)]
-    says = f"largest gap of the two sides of eq. 10 at {POINTS:,} points, at ℓ = e^({float(path['log_loss'][-1]):.4g})"
-    # f/‖θ‖² is a square in the weights: twice the angle that theorem 1 is given
-    power = rate(path, gaps)
-    checks = [bounded(says, gaps[-1], 2 * FAR, -float(path["log_loss"][-1]) >= LATE and not power <= FALLS)]
+    power, log_loss = rate(path, gaps), float(path["log_loss"][-1])
+    bound = 2 * FAR  # f/‖θ‖² is quadratic in the weights: twice the angle allowed in theorem 1
+    detail = f"the largest relative gap at {POINTS:,} random points is {gaps[-1]:.3g}, must be at most {bound:.3g}"
+    checks = [
+        bounded(f"f(x)/‖θ‖² is close to the limit of eq. 10 {at(log_loss)}", gaps[-1], bound,
+                -log_loss >= LATE and not power <= FALLS, detail)
+    ]  # fmt: skip
     if len(path) > 1:
-        checks.append(falls("power of −log ℓ with which the gap changes", power, path))
+        checks.append(falls("The gap between the two sides of eq. 10 falls as −log ℓ grows", power, path))
     return Finding(setting.conditions, tuple(checks))
 
 
@@ -87,12 +90,21 @@ def distance(
     x: Float64[Tensor, "N d"],
     linear: bool = False,
 ) -> float:
-    """The largest gap of eq. 10 at the points x, as a share of the largest |f|/‖θ‖²."""
+    """Compute the largest gap between the two sides of eq. 10 at the points x, relative to the largest |f|/‖θ‖².
+
+    Args:
+        W: First-layer weights, (p, d), one row per neuron.
+        a: Second-layer weights, (p,).
+        w_plus: Max-margin vector w₊ of the positive points, (d,).
+        w_minus: Max-margin vector w₋ of the negative points, (d,).
+        x: Points, (N, d).
+        linear: Whether to leave out the ReLUs of the limit.
+    """
     f = (x @ W.T).relu() @ a / (W.square().sum() + a.square().sum())
     shares = limit_distance(W, a, w_plus, w_minus)
     limit = limit_function(shares, w_plus, w_minus, x)
     if linear:
-        # ρ(t) − ρ(−t) = t, so the limit at −x, with the sign turned, fills in what the ReLUs cut off
+        # ρ(t) − ρ(−t) = t: subtracting the limit at −x removes the ReLUs
         limit = limit - limit_function(shares, w_plus, w_minus, -x)
     return float((f - limit).abs().max() / f.abs().max())
 
@@ -104,21 +116,33 @@ def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, until: float =
 
 THEOREM = Theorem(
     id="IB.C1",
-    title="The function that is learned",
-    statement="Under the conditions of theorem 1, f(x)/‖θ‖² tends to u ρ(w₊ᵀx) − z ρ(w₋ᵀx) at every x, with u, z ≥ 0.",
+    title="The function that the network learns",
+    statement="Under the conditions of theorem 1 (IB.T1), there are constants u, z ≥ 0 such that "
+    "f(x)/‖θ‖² → u ρ(w₊ᵀx) − z ρ(w₋ᵀx) for every x: the network becomes a network of two neurons.",
+    symbols={
+        "f": "the network, f(x) = aᵀρ(Wx)",
+        "θ": "all weights, θ = (W, a)",
+        "ρ": "the ReLU, ρ(z) = max(z, 0)",
+        "w₊": "max-margin vector of the positive points: the shortest w with wᵀx_i ≥ 1 for y_i = 1",
+        "w₋": "max-margin vector of the negative points: the shortest w with wᵀx_i ≥ 1 for y_i = −1",
+        "u": "constant, ‖w₊‖‖u‖²/2 with the vector u of theorem 1",
+        "z": "constant, ‖w₋‖‖z‖²/2 with the vector z of theorem 1",
+    },
+    in_print="The letters u and z are vectors in theorem 1 and numbers in the corollary. The conditions are those of "
+    "theorem 1, so the corollary does not apply to the paper's own data, although its conclusion is observed on them.",
     source="IB corollary 1, eq. 10",
     check=learned_function,
     on={TrainedOnTable: learned_function},
     variants=("linear",),
     demonstrations=(
-        Demonstration("data whose supports span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),
+        Demonstration("Data whose support examples span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),
         Demonstration(
-            "the paper's data: too few supports to span R²⁰, though the conclusion is seen",
+            "The paper's data in R²⁰, whose support examples do not span: the conclusion is observed all the same",
             Verdict.NOT_APPLICABLE,
             lambda: _case(OppositeOrthants(20), 100, until=3000),
         ),
         Demonstration(
-            "negative control: the two neurons without their ReLUs",
+            "Negative control: the two neurons without their ReLUs",
             Verdict.REFUTED,
             lambda: _case(SpanningSupports(5), linear=True, until=LATE),
         ),

@@ -1,14 +1,14 @@
-"""IB.L2, two extremal directions (IB lemma 2).
+"""IB.L2: two extremal directions (IB lemma 2).
 
-On orthogonally separable data, x_iᵀx_j > 0 for points of one class and ≤ 0 for points of two, G has exactly one strict
-local maximum and one strict local minimum on the unit sphere. The first lies in the sector σ₊ of eq. 13, the second in
-σ₋ of eq. 14: active on one class, off on the points of the other, or on the kink of those that are orthogonal to it.
+On orthogonally separable data (x_iᵀx_j > 0 for points of the same class, x_iᵀx_j ≤ 0 for points of different classes),
+G has exactly one strict local maximum and one strict local minimum on the unit sphere. The maximum lies in the sector
+σ₊ of eq. 13 and the minimum in the sector σ₋ of eq. 14.
 
-Neither almost-all data nor spanning support examples are needed for this lemma. Two steps of the printed proof need a
-word more. That moving against a misplaced point raises G takes G > 0; where G ≤ 0, a strict maximum would have points
-of the other class alone on its kinks, spanning all tangent directions, and the way against one of these does not lead
-down. And the largest value of G is taken strictly because it is positive, not because G is not constant: see
-``relulab.subjects.bias.tools.strict_maxima``.
+The lemma needs neither "almost all data" nor spanning support examples. Two steps of the printed proof are incomplete.
+(1) Moving against a misplaced point raises G only where G > 0. Where G ≤ 0, a strict maximum would have only points of
+the other class on its kinks, and these would span all tangent directions; then the direction against such a point does
+not lead down. (2) The largest value of G is attained strictly because it is positive, not because G is not constant:
+see ``relulab.subjects.bias.tools.strict_maxima``.
 """
 
 import math
@@ -29,25 +29,23 @@ from relulab.subjects.bias.instruments.sectors import extremal_sectors, signs
 from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
-MOST = 2000  # points of a table, for a minute or so
+MOST = 2000  # largest number of points in a table; this takes about a minute
 
 
 def two_extremal_directions(
     X: Float[Tensor, "n d"], y: Tensor, *, starts: int = 512, exchanged: bool = False, linear: bool = False
 ) -> Finding:
-    """Counts the extremal directions that ``starts`` starts find, and compares their sectors with eqs. 13 and 14.
+    """Count the extremal directions found from many starts, and compare their sectors with eqs. 13 and 14.
 
-    A count is of directions that are extremal beyond doubt, so more than one refutes; one and no more is what the
-    starts can say, and nothing is said if some of them got lost.
+    Every direction found is extremal, so a second one of the same sign refutes the lemma. That there is no second one
+    is not certain; it is only the result of the search. If some starts reach no direction, the check is undecided.
 
     Args:
-        X: Points, (n, d), a point a row.
+        X: Points, (n, d), one row per point.
         y: Labels −1 and 1, (n,).
-        starts: Number of directions from which extremal ones are looked for.
-        exchanged: A false variant of the statement, for the negative control: each sector is claimed for the other
-            sign.
-        linear: A false variant of the statement, for the negative control: the lemma is claimed for all linearly
-            separable data.
+        starts: Number of starting directions of the search.
+        exchanged: False variant for the negative control: the two sectors are exchanged.
+        linear: False variant for the negative control: the lemma for all linearly separable data.
 
     >>> data = OppositeOrthants(3).draw(np.random.default_rng(0), 6)
     >>> two_extremal_directions(data.X, data.y, starts=16).verdict.name
@@ -57,28 +55,39 @@ def two_extremal_directions(
     conditions = (linearly_separable(X, y),) if linear else orthogonally_separable(Labeled(X, y))
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
-    found = extremal_directions(X, y, starts=starts)
-    closed = extremal_sectors(X, y)
-    sides = list(zip((1, -1), ("positive", "negative"), closed[::-1] if exchanged else closed, strict=True))
-    return Finding(conditions, tuple(c for sign, name, sigma in sides for c in _side(found, sign, name, sigma)))
+    directions = extremal_directions(X, y, starts=starts)
+    sectors = list(zip(extremal_sectors(X, y), (13, 14), strict=True))
+    sides = zip((1, -1), ("positive", "negative"), sectors[::-1] if exchanged else sectors, strict=True)
+    return Finding(conditions, tuple(c for sign, name, which in sides for c in _side(directions, sign, name, *which)))
 
 
-def _side(found: Extremal, sign: int, name: str, sigma: Tensor) -> list[Check]:
-    here, lost = found.of(sign), int(found.lost[0 if sign > 0 else 1])
-    count = len(here.G)
-    checks = [Check(f"{name} extremal directions", math.nan if lost and count < 2 else count, "==", 1)]
+def _side(directions: Extremal, sign: int, name: str, sigma: Tensor, equation: int) -> list[Check]:
+    of_sign, lost = directions.of(sign), int(directions.lost[0 if sign > 0 else 1])
+    count = len(of_sign.G)
+    detail = f"{count:,} found" + (f", but {lost:,} starts reached none" if lost else "")
+    measured = math.nan if lost and count < 2 else count
+    checks = [Check(f"There is exactly one {name} extremal direction", measured, "==", 1, detail=detail)]
     if count:
-        wrong = int((here.sigma != sigma).sum(1).max())
-        checks.append(Check(f"signs of a {name} extremal sector that differ from the closed form", wrong, "==", 0))
+        wrong = int((of_sign.sigma != sigma).sum(1).max())
+        says = f"The {name} extremal sector is that of eq. {equation}"
+        checks.append(Check(says, wrong, "==", 0, detail=f"{wrong:,} of {len(sigma):,} signs differ"))
     return checks
 
 
 def linearly_separable(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Check:
-    """The largest margin min_i y_i wᵀx_i with all |w_k| ≤ 1, by a linear program."""
+    """Check linear separability: the largest margin min_i y_i wᵀx_i with |w_k| ≤ 1 for all k, by a linear program.
+
+    Args:
+        X: Points, (n, d), one row per point.
+        y: Labels −1 and 1, (n,).
+    """
     A, d = (X * y[:, None]).numpy(), X.shape[1]
-    found = linprog(np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(len(A))], b_ub=np.zeros(len(A)),
-                    bounds=[(-1, 1)] * d + [(None, None)])  # fmt: skip
-    return Check("margin of the best linear separator with |w_k| ≤ 1", float(-found.fun), ">=", 1e-6 * np.abs(A).max())
+    solution = linprog(np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(len(A))], b_ub=np.zeros(len(A)),
+                       bounds=[(-1, 1)] * d + [(None, None)])  # fmt: skip
+    margin = float(-solution.fun)
+    detail = f"the largest margin min_i y_i wᵀx_i over w with |w_k| ≤ 1 is {margin:.3g}"
+    says = "A hyperplane through the origin separates the classes"
+    return Check(says, margin, ">=", 1e-6 * np.abs(A).max(), detail=detail)
 
 
 def _orthants() -> Labeled:
@@ -86,13 +95,13 @@ def _orthants() -> Labeled:
 
 
 def _with_zeros() -> Labeled:
-    """In R⁴: the third point is orthogonal to the positive class, the last one is not."""
+    """Points in R⁴: the third is orthogonal to the positive class, the last is not."""
     X = [[1, 0, 0, 0], [2, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 2], [-1, 0, 3, 0]]
     return Labeled(torch.tensor(X).double(), torch.tensor([1, 1, -1, -1, -1]).double())
 
 
 def _obtuse() -> Labeled:
-    """In R²: the first axis separates the classes; the positive points, over 90° apart, and their mean are maxima."""
+    """Points in R² separated by the first axis; the two positive points, over 90° apart, and their mean are maxima."""
     return Labeled(torch.tensor([[1, 3], [1, -3], [-1, 0]]).double(), torch.tensor([1, 1, -1]).double())
 
 
@@ -102,28 +111,46 @@ def _case(data: Labeled, **options) -> Finding:
 
 def _of_table(data: Labeled, *, starts: int = 512) -> Finding:
     if len(data.X) > MOST:
-        raise UserError(f"{len(data.X):,} points: extremal directions are looked for among at most {MOST:,}, take some")
+        raise UserError(
+            f"expected at most {MOST:,} points for the search for extremal directions, got {len(data.X):,} points: "
+            "take a subset"
+        )
     return two_extremal_directions(data.X, data.y, starts=starts)
 
 
 THEOREM = Theorem(
     id="IB.L2",
     title="Two extremal directions",
-    statement="On orthogonally separable data G has one positive and one negative extremal direction. The positive one "
-    "is active on all positive points, off on negative points that make an obtuse angle with a positive one, and "
-    "orthogonal to the other negative points; the negative one likewise with the classes exchanged.",
+    statement="On orthogonally separable data, G has exactly one positive and one negative extremal direction. In the "
+    "positive extremal sector σ₊, the sign of wᵀx_j is 1 for positive points x_j, −1 for negative points with "
+    "x_jᵀx_i < 0 for some positive point x_i, and 0 for the other negative points. In the negative extremal sector σ₋ "
+    "the classes are exchanged.",
+    symbols={
+        "x_i": "training points, with labels y_i of −1 or 1",
+        "w": "a unit vector, the direction of a neuron's input weights",
+        "G": "G(w) = ½ Σ_i y_i ρ(wᵀx_i) on the unit sphere, with the ReLU ρ(z) = max(z, 0)",
+        "positive extremal direction": "a strict local maximum of G",
+        "negative extremal direction": "a strict local minimum of G",
+        "σ₊": "the signs of wᵀx_j at the positive extremal direction",
+        "σ₋": "the signs of wᵀx_j at the negative extremal direction",
+        "orthogonally separable": "x_iᵀx_j > 0 for points of one class, x_iᵀx_j ≤ 0 for points of different classes",
+    },
+    in_print="The lemma is correct, but two steps of the printed proof are incomplete: moving against a misplaced "
+    "point raises G only where G > 0, and the maximum is strict because G > 0 there, not because G is not constant. "
+    "The lemma is stated in the setting of theorem 1, but it needs neither almost all data nor spanning support "
+    "examples; here only orthogonal separability is required.",
     source="IB lemma 2, eqs. 13 and 14",
     check=two_extremal_directions,
     on={LabeledTable: _of_table},
     demonstrations=(
         Demonstration("12 points in opposite orthants of R⁴", Verdict.HOLDS, lambda: _case(_orthants())),
-        Demonstration("exact right angles between the classes", Verdict.HOLDS, lambda: _case(_with_zeros())),
-        Demonstration("linearly, not orthogonally separable points", Verdict.NOT_APPLICABLE, lambda: _case(_obtuse())),
+        Demonstration("Exact right angles between the classes", Verdict.HOLDS, lambda: _case(_with_zeros())),
+        Demonstration("Points that are only linearly separable", Verdict.NOT_APPLICABLE, lambda: _case(_obtuse())),
         Demonstration(
-            "negative control: the sectors exchanged", Verdict.REFUTED, lambda: _case(_orthants(), exchanged=True)
+            "Negative control: the two sectors exchanged", Verdict.REFUTED, lambda: _case(_orthants(), exchanged=True)
         ),
         Demonstration(
-            "negative control: the lemma for linearly separable points",
+            "Negative control: the lemma for linearly separable points",
             Verdict.REFUTED,
             lambda: _case(_obtuse(), linear=True),
         ),

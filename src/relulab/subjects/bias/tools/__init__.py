@@ -1,1 +1,1 @@
-"""What this subject's instruments, theorems and studies are made of."""
+"""Tools shared by the instruments, theorems and studies of this subject."""

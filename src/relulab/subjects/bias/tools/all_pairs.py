@@ -1,4 +1,4 @@
-"""All pairs of a data set of two classes, looked at in blocks: which of them break IB eq. (1), and the worst ones."""
+"""All pairs of a data set with two classes, checked in blocks: the pairs that violate IB eq. 1, and the worst ones."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,46 +13,53 @@ from torch import Tensor
 
 from relulab.subjects.bias.tools.signed_points import BLOCK, Chunk, Signed
 
-STRIPES = 8  # parts of the work, each with a tally of its own; fixed, so that answers do not depend on the cores
+STRIPES = 8  # parts of the work, each with its own tally; fixed, so that results do not depend on the number of cores
 
 
 @dataclass
 class Kind:
-    """What was seen of the pairs of equal labels, or of those of different ones. Pairs are of sorted rows."""
+    """Counts and extremes over pairs with equal labels, or over pairs with different labels. Pairs are sorted rows."""
 
     broken: int = 0
     cosine: tuple[float, int, int] = (np.inf, 0, 0)
-    """the least u_iᵀu_j, with its pair"""
+    """least u_iᵀu_j, with its pair"""
     inner: tuple[float, int, int] = (np.inf, 0, 0)
-    """the least of y_i y_j x_iᵀx_j, in squares of the largest norm, with its pair"""
+    """least y_i y_j x_iᵀx_j, in units of the squared largest norm, with its pair"""
 
 
 @dataclass
 class Tally:
-    """What a look at some blocks found."""
+    """Counts and extremes over some blocks of pairs."""
 
     n: int
     wanted: int
     kinds: dict[bool, Kind] = field(default_factory=lambda: {True: Kind(), False: Kind()})
     worst: list[tuple[float, int, int]] = field(default_factory=list)
     degree: np.ndarray = field(init=False)
-    """of every sorted row, the broken pairs that it is in"""
+    """number of violating pairs of every sorted row"""
 
     def __post_init__(self):
         self.degree = np.zeros(self.n, dtype=np.int64)
 
     def see(self, s: Signed, a: Chunk, b: Chunk, room: Float64[Tensor, " size"]) -> None:
-        """Looks at all pairs i ≤ j of two chunks."""
+        """Add all pairs i ≤ j of two chunks.
+
+        Args:
+            s: The points with their signs.
+            a: First chunk.
+            b: Second chunk, not before the first.
+            room: Memory for the product, at least (chunk size)².
+        """
         shape = a.stop - a.start, b.stop - b.start
         product = torch.mm(s.u[a.start : a.stop], s.u[b.start : b.stop].T, out=room[: shape[0] * shape[1]].view(shape))
         G, same, kind = product.numpy(), a.label == b.label, self.kinds[a.label == b.label]
-        below = np.tril_indices(len(G), -1) if a == b else None  # pairs that are seen above the diagonal
+        below = np.tril_indices(len(G), -1) if a == b else None  # these pairs are counted above the diagonal
         if below:
-            G[below] = 2  # more than any cosine
+            G[below] = 2  # larger than any cosine
         least = float(G.min())
         if least < kind.cosine[0]:
             kind.cosine = (least, *_where(G, a, b))
-        # A zero product breaks the rule of equal labels, and keeps that of different ones.
+        # a zero inner product violates eq. 1 for equal labels, and satisfies it for different labels
         if (least <= s.tolerance) if same else (least < -s.tolerance):
             broken = np.less_equal(G, s.tolerance) if same else np.less(G, -s.tolerance)
             self._count(kind, broken, a, b)
@@ -70,7 +77,7 @@ class Tally:
         kind.broken += int(columns.sum(dtype=np.int64))
         self.degree[b.start : b.stop] += columns
         self.degree[a.start : a.stop] += _row_sums(broken)
-        if a == b:  # a zero point with itself is one pair
+        if a == b:  # a zero point paired with itself is one pair, not two
             self.degree[a.start : a.stop] -= broken.diagonal()
 
     def _keep_worst(self, G: np.ndarray, least: float, broken: np.ndarray, a: Chunk, b: Chunk) -> None:
@@ -86,16 +93,21 @@ class Tally:
         self.worst = sorted([*self.worst, *new])[: self.wanted]
 
     def add(self, other: "Tally") -> None:
+        """Add the pairs of another tally.
+
+        Args:
+            other: A tally over other blocks of the same points.
+        """
         for same, kind in self.kinds.items():
-            its = other.kinds[same]
-            kind.broken += its.broken
-            kind.cosine, kind.inner = min(kind.cosine, its.cosine), min(kind.inner, its.inner)
+            added = other.kinds[same]
+            kind.broken += added.broken
+            kind.cosine, kind.inner = min(kind.cosine, added.cosine), min(kind.inner, added.inner)
         self.worst = sorted([*self.worst, *other.worst])[: self.wanted]
         self.degree += other.degree
 
 
 def _row_sums(M: Bool[np.ndarray, "k l"]) -> Int64[np.ndarray, " k"]:
-    """Eight bytes at a time as one whole number: no byte overflows, for there are at most BLOCK/8 = 64 of these."""
+    """Row sums, adding eight bytes at a time as one integer: no byte overflows, as there are at most BLOCK/8 = 64."""
     if M.shape[1] % 8:
         return np.count_nonzero(M, axis=1)
     return M.view(np.uint64).sum(axis=1).view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
@@ -107,26 +119,33 @@ def _where(G: Float64[np.ndarray, "k l"], a: Chunk, b: Chunk) -> tuple[int, int]
 
 
 def tally(s: Signed, wanted: int) -> Tally:
-    """A look at all pairs; the stripes of the work go to as many threads as torch has."""
+    """Check all pairs, in as many threads as torch uses.
+
+    Args:
+        s: The points with their signs.
+        wanted: Number of worst pairs to keep.
+    """
     blocks = list(combinations_with_replacement(s.chunks, 2))
 
     def stripe(k: int) -> Tally:
-        found, room = Tally(len(s.u), wanted), torch.empty(BLOCK * BLOCK, dtype=torch.float64)
+        partial, room = Tally(len(s.u), wanted), torch.empty(BLOCK * BLOCK, dtype=torch.float64)
         for a, b in blocks[k::STRIPES]:
-            found.see(s, a, b, room)
-        return found
+            partial.see(s, a, b, room)
+        return partial
 
-    whole = Tally(len(s.u), wanted)
+    total = Tally(len(s.u), wanted)
     with one_thread_each() as workers, ThreadPoolExecutor(workers) as pool:
-        for part in pool.map(stripe, range(STRIPES)):
-            whole.add(part)
-    return whole
+        for partial in pool.map(stripe, range(STRIPES)):
+            total.add(partial)
+    return total
 
 
 @contextmanager
 def one_thread_each() -> Iterator[int]:
-    """Threads that torch would use for one product, for as many products of one thread: they need not wait for
-    each other, which costs most when other programs want the cores."""
+    """Let torch use one thread per product, and return the number of threads for products side by side.
+
+    Such products need not wait for each other, which saves most time when other programs use the cores too.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""Conditions that the theorems of IB share (IB section 2), as checks."""
+"""Conditions shared by the theorems of IB (IB section 2), as checks."""
 
 import math
 from typing import NamedTuple
@@ -13,53 +13,63 @@ from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check
 from relulab.subjects.bias.instruments.limit import live
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
-from relulab.subjects.bias.instruments.separability import separability
+from relulab.subjects.bias.instruments.separability import Pairs, separability
 from relulab.subjects.bias.tools.neuron_flow import last_decade, neuron_flow
 from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
-NEAR_ZERO = 0.01  # outputs at the start: our reading of "small enough", which moves no ℓ'_i by more than half a percent
-FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that was trained by steps
-ROUNDING = 64  # of sums of squares, in units of the last place
+NEAR_ZERO = 0.01  # largest outputs at the start: our reading of "small"; it moves no ℓ'_i by more than half a percent
+FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that was trained in steps
+BALANCED = "The start is balanced: ‖w_j‖ = |a_j| for every neuron"
+ROUNDING = 64  # rounding error of sums of squares, in units of the machine epsilon
 
 
-class Seen(NamedTuple):
-    """What theorem 1 and its corollary speak of: separable data, and neurons that are live on them."""
+class Trained(NamedTuple):
+    """A trained network with the max-margin vectors of its data, for theorem 1 and its corollary."""
 
-    found: MaxMargin
+    vectors: MaxMargin
     path: Trajectory[Tensor]
-    """the network at its looks, the last of them where it is judged"""
+    """snapshots of the network; the last one is checked"""
     on: Bool[Tensor, " p"]
-    """which neurons are live"""
+    """which neurons are live: active on at least one point"""
 
 
 class Setting(NamedTuple):
-    """The conditions of theorem 1, and what it speaks of if there is anything to look at."""
+    """The conditions of theorem 1, and the trained network if it has live neurons."""
 
     conditions: tuple[Check, ...]
-    seen: Seen | None = None
+    trained: Trained | None = None
 
 
 def theorem_1(data: Labeled, network: nn.Module | None, start: nn.Module | None, **flow) -> Setting:
-    """The setting of theorem 1: a trained network as it stands, or the last tenfold of −log ℓ of a flow of our own."""
+    """Check the conditions of theorem 1 on a trained network, or on a network trained here by gradient flow.
+
+    Args:
+        data: Points, (n, d), with labels −1 and 1.
+        network: A trained network. None trains one; its snapshots over the last tenfold of −log ℓ are kept.
+        start: The network before training, or None.
+        flow: Options of ``neuron_flow``.
+    """
     separable = orthogonally_separable(data)
     if not all(c.holds for c in separable):
         return Setting(separable)
-    found = max_margin(data.X, data.y)
+    vectors = max_margin(data.X, data.y)
     if network is None:
-        whole = neuron_flow(data, start=None if start is None else plain(start, data), **flow)
-        first, path, dtype = whole.only(torch.tensor([0])), last_decade(whole), _dtype(start)
+        flowed_path = neuron_flow(data, start=None if start is None else plain(start, data), **flow)
+        first, path, dtype = flowed_path.only(torch.tensor([0])), last_decade(flowed_path), _dtype(start)
     else:
         path, first = looked_at(network, data), looked_at(start, data) if start is not None else None
         dtype = _dtype(network)
         if first:
             _belongs(first, path)
     on = live(path.end, data.X)
-    some = Check("neurons that are active at some point, of which the theorem speaks", int(on.sum()), ">=", 1)
-    start_of_it = started(first, data, dtype)
-    flowed = (_flowed(path),) if network is not None else ()
-    return Setting(
-        (*separable, *supports_span(found), *start_of_it, *flowed, some), Seen(found, path, on) if on.any() else None
-    )
+    some = Check(
+        "Some neuron is active on at least one point", int(on.sum()), ">=", 1,
+        detail=f"{int(on.sum()):,} of {len(on):,} neurons are",
+    )  # fmt: skip
+    conditions = (*separable, *supports_span(vectors), *started(first, data, dtype))
+    if network is not None:
+        conditions += (_flowed(path),)
+    return Setting((*conditions, some), Trained(vectors, path, on) if on.any() else None)
 
 
 def _dtype(net: nn.Module | None) -> torch.dtype:
@@ -67,69 +77,95 @@ def _dtype(net: nn.Module | None) -> torch.dtype:
 
 
 def _belongs(first: Trajectory[Tensor], last: Trajectory[Tensor]) -> None:
-    """A start must be that of the network: as many neurons, with the signs that no flow changes (IB.L4)."""
+    """Check that the start can be that of the network: as many neurons, and the same signs of a_j (IB.L4)."""
     if first.end.shape != last.end.shape:
         raise UserError(
-            f"the start has {len(first.end)} neurons and the network {len(last.end)}: give the start of this network"
+            f"the start has {len(first.end)} neurons, but the network has {len(last.end)}: give the start of this "
+            "network"
         )
     turned = int((first["a"][-1].sign() != last["a"][-1].sign()).sum())
     if turned:
         raise UserError(
-            f"{turned} of {len(first.end)} neurons have another sign of a_j in the start than in the network, which no "
-            "gradient flow changes: give the start of this network"
+            f"a_j has different signs in the start and in the network for {turned} of {len(first.end)} neurons, but "
+            "gradient flow keeps the signs: give the start of this network"
         )
 
 
 def _flowed(path: Trajectory[Tensor]) -> Check:
-    """Training near enough to gradient flow, which keeps balanced neurons balanced, for the theorem to speak of it."""
+    """Training must be close to gradient flow, which keeps balanced neurons balanced."""
     norms, a = path.end.norm(dim=1), path["a"][-1].abs()
     gap = float((norms - a).abs().max() / torch.maximum(norms, a).max())
-    return Check("largest gap of ‖w_j‖ and |a_j| after training, as a share of the largest", gap, "<=", FLOWED)
+    return Check(
+        "The trained neurons are balanced, ‖w_j‖ ≈ |a_j|, as after gradient flow", gap, "<=", FLOWED,
+        detail=f"the largest gap is {gap:.2g} of the largest norm, must be at most {FLOWED:g}",
+    )  # fmt: skip
 
 
 def orthogonally_separable(data: Labeled) -> tuple[Check, ...]:
-    """Eq. 1, over all pairs; inner products within rounding of 0 count as 0."""
+    """Check eq. 1 over all pairs; inner products within rounding of 0 count as 0.
+
+    Args:
+        data: Points, (n, d), with labels −1 and 1.
+    """
     fewest = int(min((data.y > 0).sum(), (data.y < 0).sum()))
     if not fewest:
-        return (Check("points of the smaller class", fewest, ">=", 1),)
-    found = separability(data.X, data.y, pairs=0, subset=False)
-    kinds = (("equal", found.equal, "<= 0"), ("different", found.different, "> 0"))
-    return tuple(
-        Check(f"pairs of {word} labels, of {pairs.count:,}, with xᵀx' {wrong}", pairs.broken, "==", 0)
-        for word, pairs, wrong in kinds
+        return (Check("Both classes have points", fewest, ">=", 1, detail="one class has none"),)
+    pairs = separability(data.X, data.y, pairs=0, subset=False)
+    kinds = (
+        ("Every two points of the same class have a positive inner product", pairs.equal),
+        ("Every two points of different classes have a non-positive inner product", pairs.different),
     )
+    return tuple(Check(says, kind.broken, "==", 0, detail=_pairs(kind)) for says, kind in kinds)
 
 
-def supports_span(found: MaxMargin) -> tuple[Check, ...]:
-    """The support examples of either class span R^d."""
-    sides = (("positive", found.positive), ("negative", found.negative))
+def _pairs(kind: Pairs) -> str:
+    return f"{kind.broken:,} of {kind.count:,} pairs do not" if kind.broken else f"all {kind.count:,} pairs do"
+
+
+def supports_span(vectors: MaxMargin) -> tuple[Check, ...]:
+    """Check that the support examples of each class span R^d.
+
+    Args:
+        vectors: Max-margin vectors of the data.
+    """
     return tuple(
-        Check(f"rank of the {len(side.supports)} {name} support examples, in R^d", side.rank, ">=", len(side.w))
-        for name, side in sides
-    )
+        Check(
+            f"The {name} support examples span R^d", side.rank, ">=", len(side.w),
+            detail=f"their span has {side.rank:,} of {len(side.w):,} dimensions",
+        )
+        for name, side in (("positive", vectors.positive), ("negative", vectors.negative))
+    )  # fmt: skip
 
 
 def started(first: Trajectory[Tensor] | None, data: Labeled, dtype: torch.dtype) -> tuple[Check, Check]:
-    """A start near zero and balanced; of a trained network without its start neither can be told."""
-    says = "Σ_j |a_j|‖w_j‖ · max ‖x_i‖ at the start, which bounds the outputs"
+    """Check that the network starts near zero and balanced; undecided if its start is not known.
+
+    Args:
+        first: The network before training, or None.
+        data: Points, (n, d), with labels −1 and 1.
+        dtype: The data type in which the weights were stored.
+    """
+    says = "The bound Σ_j |a_j|‖w_j‖ · max_i ‖x_i‖ on the outputs is small at the start"
     if first is None:
+        unknown = "unknown, the network before training was not given"
         return (
-            Check(f"{says}; it was not given", math.nan, "<=", NEAR_ZERO),
-            Check("largest gap of ‖w_j‖ and |a_j| at the start; it was not given", math.nan, "==", 0.0),
+            Check(says, math.nan, "<=", NEAR_ZERO, detail=unknown),
+            Check(BALANCED, math.nan, "==", 0.0, detail=unknown),
         )
     largest = (first["a"][-1].abs() @ first.end.norm(dim=1)) * data.X.norm(dim=1).max()
     return Check(says, float(largest), "<=", NEAR_ZERO), balanced(first, dtype)
 
 
 def balanced(path: Trajectory[Tensor], dtype: torch.dtype = torch.float64) -> Check:
-    """‖w_j‖ = |a_j| for every neuron at the last look, up to the rounding of the type that they are kept in.
+    """Check ‖w_j‖ = |a_j| for every neuron in the last snapshot, up to rounding.
 
     Args:
-        path: with its ``W`` and ``a``.
-        dtype: that type.
+        path: Snapshots with ``W`` and ``a``.
+        dtype: The data type in which the weights were stored.
     """
     norms, a = path.end.norm(dim=1), path["a"][-1].abs()
     largest = float(torch.maximum(norms, a).max())
     gap = float((norms - a).abs().max()) / (largest or 1.0)
     rounding = ROUNDING * torch.finfo(dtype).eps
-    return Check("largest gap of ‖w_j‖ and |a_j|, as a share of the largest of them", gap, "==", 0.0, rounding)
+    detail = f"the largest gap is {gap:.2g} of the largest norm, at most {rounding:.2g} is rounding"
+    return Check(BALANCED, gap, "==", 0.0, rounding, detail=detail)

@@ -1,4 +1,4 @@
-"""The convolutional network of IB table 1, and what each of its layers makes of a picture."""
+"""The convolutional network of IB table 1, and the features of its layers."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -10,24 +10,25 @@ from torch import Tensor, nn
 from relulab.core.seeds import Role, stream
 
 CONVOLUTIONS = ((32, 3, 1, 1), (32, 3, 1, 1), (32, 5, 2, 2), (64, 3, 1, 1), (64, 3, 1, 1), (64, 5, 2, 2))
-"""conv(n, k, s, p) of layers 1 to 6: n kernels of k × k, stride s, padding p."""
+"""Layers 1 to 6, conv(n, k, s, p): n kernels of size k × k, stride s, padding p."""
 CONNECTED = (3136, 128, 1)
-"""fc(3136, 128) and fc(128, 1), layers 7 and 8."""
+"""Layers 7 and 8, fc(3136, 128) and fc(128, 1)."""
 LAYERS = len(CONVOLUTIONS) + 1
-"""Layers with a ReLU."""
+"""Number of layers with a ReLU."""
 MACS = 28_725_888
-"""Multiplications for one picture, forward."""
+"""Number of multiplications in the forward pass of one image."""
 
 
 def digit_net(seed: int, *, scale: float = 0.05, root: int = 0) -> nn.Sequential:
-    """Six convolutions and two fully connected layers for pictures of 28 × 28, the logit of one class put out.
+    """Create the network of IB table 1: six convolutions and two fully connected layers for images of 28 × 28 pixels.
 
-    Weights and biases are U[−1/√n, 1/√n] with n the fan-in, as PyTorch draws them; then the weights of the two fully
-    connected layers, not their biases, are multiplied by ``scale``. ReLUs are modules, so that hooks see them.
+    The output is one logit. Weights and biases are drawn from U[−1/√n, 1/√n] with the fan-in n, PyTorch's default; then
+    the weights, but not the biases, of the two fully connected layers are multiplied by ``scale``. ReLUs are modules,
+    so that hooks can be attached to them.
 
     Args:
-        seed: Seed of the start.
-        scale: Factor of the fully connected layers' weights.
+        seed: Seed of the initial weights.
+        scale: Factor of the weights of the fully connected layers.
         root: Root of all random streams.
 
     >>> [name for name, _ in digit_net(0).named_children()][-4:]
@@ -56,13 +57,13 @@ def digit_net(seed: int, *, scale: float = 0.05, root: int = 0) -> nn.Sequential
 def layer_features(
     net: nn.Sequential, x: Float[Tensor, "N 1 28 28"]
 ) -> Iterator[tuple[int, Float[Tensor, "N n"], Float[Tensor, "N n"]]]:
-    """Layer by layer, from 1 to 7: its number, its values before the ReLU and after it, flattened for each picture.
+    """Yield, for layers 1 to 7, the layer number and its features before and after the ReLU, one row per image.
 
-    One layer at a time, since those below hold 25,088 numbers a picture.
+    Only one layer is in memory at a time: the lower layers have 25,088 features per image.
 
     Args:
         net: A ``digit_net``.
-        x: Pictures, (N, 1, 28, 28).
+        x: Images, (N, 1, 28, 28).
 
     >>> features = layer_features(digit_net(0), torch.zeros(1, 1, 28, 28))
     >>> [(layer, tuple(after.shape)) for layer, _, after in features][-2:]
@@ -70,7 +71,7 @@ def layer_features(
     """
     layer = 0
     for part in net:
-        with torch.no_grad():  # not around the yield, which would leave it to whoever asks
+        with torch.no_grad():  # not around the yield, where it would affect the code of the caller
             before, x = x, part(x)
         if isinstance(part, nn.ReLU):
             layer += 1

@@ -1,4 +1,4 @@
-"""Orthogonal separability of what the layers of a network make of the points."""
+"""Orthogonal separability of the features of a network, layer by layer."""
 
 from collections.abc import Sequence
 
@@ -21,23 +21,26 @@ def feature_separability(
     pairs: int = 10,
     subset: bool = True,
 ) -> dict[str, Separability]:
-    """``separability`` of the points themselves ("input"), then of the features after every ReLU, by the layer's name.
+    """Apply ``separability`` to the points ("input") and to the features after every ReLU, by the name of the layer.
 
-    Features are in the network's own precision; a picture's activations are one long vector. ReLU features have no
-    negative entries, so points of different labels keep eq. (1) only where their active units are disjoint; a point
-    that no unit sees is a zero point, and breaks it.
+    Features have the precision of the network; those of an image are flattened. Features after a ReLU have no negative
+    entries, so points with different labels satisfy eq. 1 only if no unit is active on both. A point on which all units
+    are off is a zero point, which violates eq. 1.
 
     Args:
-        net: An ``MLP`` of one lane, or any module whose ReLUs are modules.
-        X: Points, (n, d), or pictures, (n, channels, height, width).
-        y: Labels, (n,), of any two values.
-        pairs: How many of the worst pairs are given for each layer.
-        subset: Whether a separable subset is looked for.
+        net: An ``MLP`` with one lane, or any module whose ReLUs are modules.
+        X: Points, (n, d), or images, (n, channels, height, width).
+        y: Labels, (n,), with any two values.
+        pairs: Number of worst pairs to return for each layer.
+        subset: Whether to search for a separable subset.
+
+    Returns:
+        The result for every layer, by name, starting with "input".
 
     >>> net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1))
     >>> net[0].weight.data = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
     >>> X = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]])
-    >>> {name: found.holds for name, found in feature_separability(net, X, [1, 1, -1]).items()}
+    >>> {name: result.holds for name, result in feature_separability(net, X, [1, 1, -1]).items()}
     {'input': False, '1': True}
     """
     return {name: separability(f, y, pairs=pairs, subset=subset) for name, f in features(net, X).items()}
@@ -45,26 +48,34 @@ def feature_separability(
 
 @torch.no_grad()
 def features(net: nn.Module, X: Tensor | np.ndarray) -> dict[str, Float[Tensor, "N k"]]:
-    """The points ("input") and what every ReLU makes of them, by name, a point a row, pictures as long vectors."""
+    """Return the points ("input") and the features after every ReLU, by name, flattened to one row per point.
+
+    Args:
+        net: An ``MLP`` with one lane, or any module whose ReLUs are modules.
+        X: Points, (n, d), or images, (n, channels, height, width).
+    """
     X = points(X)
-    found = {"input": X}
+    layers = {"input": X}
     if isinstance(net, MLP):
         if net.lanes != 1:
-            raise UserError(f"{net.lanes} networks side by side: take one of them with net.lane(i)")
+            raise UserError(f"expected one network, got {net.lanes} lanes: select one with net.lane(i)")
         if X.dim() != 2 or X.shape[1] != net.widths[0]:
-            raise UserError(f"points of shape {tuple(X.shape)} for a network of {net.widths[0]} inputs")
-        found |= {str(l): f[0] for l, f in enumerate(net.layers(X.to(net.dtype))[:-1], 1)}
+            raise UserError(
+                f"expected points of shape (n, {net.widths[0]}) for a network with {net.widths[0]} inputs, got shape "
+                f"{tuple(X.shape)}"
+            )
+        layers |= {str(l): f[0] for l, f in enumerate(net.layers(X.to(net.dtype))[:-1], 1)}
     else:
-        with rectifiers(net) as seen:
+        with rectifiers(net) as relu_features:
             try:
                 net(fitted(net, X))
             except RuntimeError as error:
                 reason = str(error).strip().splitlines()[0]
                 raise UserError(
-                    f"{type(net).__name__} does not take points of shape {tuple(X.shape)}: {reason}"
+                    f"{type(net).__name__} cannot be applied to points of shape {tuple(X.shape)}: {reason}"
                 ) from None
-        found |= seen
-    for name, f in found.items():
+        layers |= relu_features
+    for name, f in layers.items():
         if len(f) != len(X):
-            raise UserError(f"ReLU {name} put out {len(f)} rows for {len(X)} points: one a point is needed")
-    return {name: f.reshape(len(f), -1) for name, f in found.items()}
+            raise UserError(f"expected one row per point, but ReLU {name} has {len(f)} rows for {len(X)} points")
+    return {name: f.reshape(len(f), -1) for name, f in layers.items()}

@@ -1,4 +1,4 @@
-"""Data that several demonstrations of IB's theorems share."""
+"""Data used by several demonstrations of the theorems of IB."""
 
 import torch
 
@@ -7,6 +7,10 @@ from relulab.data.labeled import Labeled
 
 
 def half_spaces(index: int) -> Labeled:
-    """Gaussian points in R⁵ on two sides of a plane: linearly, not orthogonally separable."""
+    """20 Gaussian points in R⁵ on two sides of a hyperplane: linearly but not orthogonally separable.
+
+    Args:
+        index: Index of the random stream.
+    """
     X = torch.from_numpy(stream(0, Role.DEMONSTRATION, index).standard_normal((20, 5)))
     return Labeled(X, X[:, 0].sign())

@@ -1,4 +1,4 @@
-"""Orthogonally separable data by construction: one class in the first orthant, the other in the opposite one."""
+"""Orthogonally separable data: one class in the first orthant, the other in the opposite orthant."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from relulab.data.labeled import Labeled, labeled
 
 @dataclass(frozen=True)
 class OppositeOrthants:
-    """The construction of IB section 5.1: Gaussian points of the first and the opposite orthant with zᵀx ≥ 0.
+    """The data of IB section 5.1: Gaussian points in the first and in the opposite orthant with zᵀx ≥ 0.
 
-    With z = [1, −1, …, 1, −1] both classes lean to one side, so that w₊ is far from −w₋. A Gaussian point of the first
-    orthant is the absolute value of any Gaussian point, so only zᵀx ≥ 0 has to be had by discarding.
+    With z = [1, −1, …, 1, −1], both classes lie to one side, so that w₊ differs from −w₋. The absolute value of a
+    Gaussian point is a Gaussian point of the first orthant, so only the condition zᵀx ≥ 0 needs rejection sampling.
 
     >>> data = OppositeOrthants(d=4).draw(np.random.default_rng(0), 10)
     >>> bool((data.X @ data.X.T * data.y * data.y[:, None] > 0).all())
@@ -27,36 +27,51 @@ class OppositeOrthants:
         _several(self.d)
 
     def draw(self, rng: np.random.Generator, n: int) -> Labeled:
-        z, kept, found = (-1.0) ** np.arange(self.d), [], 0
-        while found < n:
+        """Draw n points with labels −1 and 1.
+
+        Args:
+            rng: Random generator.
+            n: Number of points.
+        """
+        z, kept, count = (-1.0) ** np.arange(self.d), [], 0
+        while count < n:
             sign = rng.choice((-1.0, 1.0), size=(n, 1))
             x = sign * np.abs(rng.standard_normal((n, self.d)))
             kept.append(x[x @ z >= 0])
-            found += len(kept[-1])
+            count += len(kept[-1])
         return _both(np.concatenate(kept)[:n])
 
 
 @dataclass(frozen=True)
 class SpanningSupports:
-    r"""Opposite orthants whose support examples span R^d, which those of the paper's own data do not.
+    r"""Points in opposite orthants whose support examples span R^d, unlike those of the paper's data.
 
-    For a positive vector u and multipliers α > 0, d points x_i = u + z_i with z_i ⟂ u and Σ α_i z_i = 0 all have the
-    margin ‖u‖², and u is a positive combination of them: they are the support examples of w₊ = u/‖u‖². All further
-    points of the class are s(u + z) with s > 1. The other class is made in the same way from another u, times −1.
+    Let u be a positive vector and α > 0 multipliers. The d points x_i = u + z_i with z_i ⟂ u and Σ_i α_i z_i = 0
+    satisfy uᵀx_i = ‖u‖², and u is a positive combination of them, so they are the support examples of w₊ = u/‖u‖². All
+    other points of the class are s(u + z) with z ⟂ u and s > 1. The other class is drawn in the same way from another
+    u, and multiplied by −1.
     """
 
     d: int = 20
     spread: float = 0.9
-    """how far z goes toward the boundary of the orthant, from 0 to 1"""
+    """how far z reaches toward the boundary of the orthant, between 0 and 1"""
 
     def __post_init__(self):
         _several(self.d)
         if not 0 < self.spread < 1:
-            raise UserError(f"spread {self.spread}: between 0 and 1")
+            raise UserError(f"expected a spread between 0 and 1, got {self.spread}")
 
     def draw(self, rng: np.random.Generator, n: int) -> Labeled:
+        """Draw n points with labels −1 and 1.
+
+        Args:
+            rng: Random generator.
+            n: Number of points, at least 2d.
+        """
         if n < 2 * self.d:
-            raise UserError(f"{n} points: two classes with {self.d} support examples each need {2 * self.d}")
+            raise UserError(
+                f"expected at least {2 * self.d} points, {self.d} support examples for each class, got {n}: draw more"
+            )
         half = n // 2
         return _both(np.concatenate([self._side(rng, n - half), -self._side(rng, half)]))
 
@@ -67,7 +82,7 @@ class SpanningSupports:
         z -= np.outer(z @ u, u) / (u @ u)
         supports = z[: self.d]
         supports -= alpha @ supports / alpha.sum()
-        # every x_i stays in the orthant; one factor for all supports keeps Σ α_i z_i = 0
+        # every x_i stays in the orthant; one common factor for all support examples keeps Σ_i α_i z_i = 0
         reach = (-z / u).max(1)
         scale = np.full(n, reach[: self.d].max())
         scale[self.d :] = reach[self.d :]
@@ -78,7 +93,7 @@ class SpanningSupports:
 
 def _several(d: int) -> None:
     if d < 2:
-        raise UserError(f"d = {d}: orthants to speak of begin at d = 2")
+        raise UserError(f"expected d ≥ 2, got d = {d}: opposite orthants need at least two dimensions")
 
 
 def _both(x: Float64[np.ndarray, "n d"]) -> Labeled:

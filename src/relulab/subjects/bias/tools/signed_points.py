@@ -1,4 +1,4 @@
-"""Points of two classes as unit vectors with the signs of their labels, sorted for a look at all pairs."""
+"""Points of two classes as unit vectors with the signs of their labels, sorted for a pass over all pairs."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.data.labeled import Labeled
 
-BLOCK = 512  # points of a chunk: a product of two stays in the cache while it is looked at
+BLOCK = 512  # points per chunk: the product of two chunks fits in the cache
 
 
 class Chunk(NamedTuple):
-    """Some points of one label, as a range of the sorted rows; norms are those of its first and last row."""
+    """Points of one label, as a range of the sorted rows, with the norms of the first and the last row."""
 
     start: int
     stop: int
@@ -24,10 +24,11 @@ class Chunk(NamedTuple):
 
 
 class Signed(NamedTuple):
-    """Points as u_i = y_i x_i/‖x_i‖, by label and then by norm, so that a block of pairs has one rule and like norms.
+    """Points as u_i = y_i x_i/‖x_i‖, sorted by label and then by norm.
 
-    With signs in the points both rules look alike: u_iᵀu_j > 0 for equal labels, u_iᵀu_j ≥ 0 for different ones.
-    ``order`` gives the rows of the data, ``norms`` are relative to the largest.
+    Every block of pairs then has one condition and similar norms. With the signs of the labels, the two conditions of
+    eq. 1 are similar: u_iᵀu_j > 0 for equal labels and u_iᵀu_j ≥ 0 for different labels. ``order`` contains the rows of
+    the data; ``norms`` are relative to the largest norm.
     """
 
     u: Float64[Tensor, "n d"]
@@ -38,19 +39,23 @@ class Signed(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """d ε, what an inner product of zero can become at most: d roundings of ε/2 in the product, and two in u."""
+        """d ε, the largest rounding error of a zero inner product: d roundings of ε/2 in the product, and two in u."""
         return self.u.shape[1] * torch.finfo(torch.float64).eps
 
 
 def signed(data: Labeled) -> Signed:
-    """The points with their signs, made so that an entry of u is rounded once, but for a factor common to its row."""
+    """Convert points to sorted signed unit vectors; each entry is rounded once, up to a common factor of its row.
+
+    Args:
+        data: Points, (n, d), with labels −1 and 1.
+    """
     size = data.X.abs().amax(1)
     if float(size.max()) > 1e150:
         raise UserError(
-            f"entries up to {float(size.max()):.1g}, whose products leave the range of float64: divide the points by "
-            "their norms, which changes no sign of an inner product"
+            f"expected entries up to 1e150, got {float(size.max()):.1g}, whose products overflow in float64: divide "
+            "the points by their norms, which changes no sign of an inner product"
         )
-    power = np.frexp(size.numpy())[1]  # powers of 2, by which entries are divided without rounding
+    power = np.frexp(size.numpy())[1]  # dividing by powers of 2 does not round
     u = torch.from_numpy(np.ldexp(data.X.numpy(), -power[:, None]))
     unit = u.norm(dim=1)
     norms = torch.from_numpy(np.ldexp(unit.numpy(), power))
@@ -61,7 +66,12 @@ def signed(data: Labeled) -> Signed:
 
 
 def part(s: Signed, rows: Int64[np.ndarray, " k"]) -> Signed:
-    """Some of the sorted rows, in their order."""
+    """Select sorted rows, in their order.
+
+    Args:
+        s: The points with their signs.
+        rows: Sorted rows to keep.
+    """
     these = torch.from_numpy(rows)
     return _chunked(s.u[these], s.norms[these], s.order[these], s.labels[rows])
 

@@ -1,4 +1,4 @@
-"""How alike points of equal and of different classes are, by inner products of all pairs."""
+"""The similarity of points of equal and of different classes, by the inner products of all pairs."""
 
 from typing import NamedTuple
 
@@ -10,29 +10,37 @@ from torch import Tensor
 from relulab.core.errors import UserError
 
 KINDS = ("different", "both 0", "both 1")
-"""Pairs by their classes, in the order of IB figure 3."""
+"""Kinds of pairs by class, in the order of IB figure 3."""
 
 
 class Pairs(NamedTuple):
-    """xᵢᵀxⱼ and its cosine for each pair of one kind; a point that is zero has cosine 0 with all others."""
+    """x_iᵀx_j and the cosine for each pair of one kind; the cosine with a zero point is 0."""
 
     inner: Float64[np.ndarray, " pairs"]
     cosine: Float64[np.ndarray, " pairs"]
 
     def breaking(self, kind: str) -> Bool[np.ndarray, " pairs"]:
-        """Pairs that break orthogonal separability, IB eq. 1: xᵢᵀxⱼ > 0 for equal classes, ≤ 0 for different ones."""
+        """Return which pairs violate IB eq. 1: x_iᵀx_j > 0 for equal classes, x_iᵀx_j ≤ 0 for different classes.
+
+        Args:
+            kind: The kind of the pairs, one of ``KINDS``.
+        """
         return self.inner > 0 if kind == "different" else self.inner <= 0
 
 
 def pairs(x: Float[Tensor, "N d"], y: Int[Tensor, " N"]) -> dict[str, Pairs]:
-    """All pairs i < j of points by kind: of different classes, both of class 0, both of class 1. In float64.
+    """Compute all pairs i < j of points in float64, by kind: different classes, both class 0, both class 1.
 
-    >>> found = pairs(torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 1.0]]), torch.tensor([0, 0, 1]))
-    >>> found["both 0"].inner.tolist(), found["different"].inner.tolist()
+    Args:
+        x: Points, (N, d), one row per point.
+        y: Labels 0 and 1, (N,).
+
+    >>> by_kind = pairs(torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 1.0]]), torch.tensor([0, 0, 1]))
+    >>> by_kind["both 0"].inner.tolist(), by_kind["different"].inner.tolist()
     ([2.0], [-1.0, -2.0])
     """
     if not set(y.tolist()) <= {0, 1}:
-        raise UserError(f"labels {sorted(set(y.tolist()))[:4]}: 0 and 1 are the classes that pairs are made of")
+        raise UserError(f"expected labels 0 and 1, got {sorted(set(y.tolist()))[:4]}")
     zero, one = (x[y == label].double() for label in (0, 1))
     return {"different": _between(zero, one), "both 0": _within(zero), "both 1": _within(one)}
 
@@ -55,7 +63,11 @@ def _sizes(a: Float64[Tensor, "n d"]) -> Float64[Tensor, " n"]:
 
 
 def more_alike(equal: Float64[np.ndarray, " n"], different: Float64[np.ndarray, " m"]) -> float:
-    """The chance that a pair of one class has the larger inner product than a pair of two, ties counting one half.
+    """The probability that a pair of one class has a larger inner product than a pair of two classes; ties count ½.
+
+    Args:
+        equal: Inner products of pairs of one class, (n,).
+        different: Inner products of pairs of two classes, (m,).
 
     >>> more_alike(np.array([1.0, 3.0]), np.array([0.0, 1.0]))
     0.875
@@ -63,5 +75,5 @@ def more_alike(equal: Float64[np.ndarray, " n"], different: Float64[np.ndarray, 
     if not len(equal) or not len(different):
         return float("nan")
     ranked = np.sort(different)
-    below, upto = (np.searchsorted(ranked, equal, side=side) for side in ("left", "right"))
-    return float((below + upto).mean() / (2 * len(different)))
+    below, at_most = (np.searchsorted(ranked, equal, side=side) for side in ("left", "right"))
+    return float((below + at_most).mean() / (2 * len(different)))

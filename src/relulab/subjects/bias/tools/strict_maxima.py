@@ -1,27 +1,30 @@
-r"""Strict local maxima of G on the unit sphere: the one candidate of a sector, and the exact test that it must pass.
+r"""Strict local maxima of G on the unit sphere: the candidates of a sector, and an exact test for them.
 
 **Near w.** Let w be a unit vector in the sector σ, A the points with σ_i = 1 and Z those with σ_i = 0, and
-g_A = ½ Σ_A y_i x_i. Every unit vector near w is (w + v)/√(1 + ‖v‖²) with a small v ⟂ w, and as G is linear on sectors,
+g_A = ½ Σ_A y_i x_i. Every unit vector near w is (w + v)/√(1 + ‖v‖²) with a small v ⟂ w. Since G is linear on sectors,
 
     G = (G(w) + D(v)) / √(1 + ‖v‖²),    D(v) = g_A·v + ½ Σ_Z y_i ρ(x_i·v),    D(tv) = t D(v) for t ≥ 0.
 
-A direction with D(v) > 0 leads up, one with D(v) < 0 down, and where D(v) = 0 the curvature of the sphere decides,
-−G(w)‖v‖²/2. So w is a strict local maximum if and only if D ≤ 0 on w^⊥ and
+G increases in a direction with D(v) > 0 and decreases if D(v) < 0. Where D(v) = 0, the curvature of the sphere,
+−G(w)‖v‖²/2, decides. So w is a strict local maximum if and only if D ≤ 0 on w^⊥ and
 
     (a) G(w) > 0, or    (b) D(v) < 0 for all v ≠ 0.
 
-In particular a local maximum with G > 0 is always strict, and the flat region where all points are off never is.
+In particular, a local maximum with G > 0 is always strict, and the flat region where all points are off has none.
 
-**The candidate.** D ≤ 0 needs P_Z g_A = G(w) w, P_Z the projection off span{x_i: i ∈ Z} (lemma A.1), for D is linear
-there. In case (a) this leaves w = P_Z g_A / ‖P_Z g_A‖; in case (b) the x_i of Z span w^⊥ and the sector is a ray.
+**The candidate.** D ≤ 0 requires P_Z g_A = G(w) w, where P_Z is the projection onto the orthogonal complement of
+span{x_i: i ∈ Z} (lemma A.1), because D is linear there. In case (a) the only candidate is w = P_Z g_A/‖P_Z g_A‖. In
+case (b) the x_i of Z span w^⊥, and the sector is a ray.
 
-**When D ≤ 0.** Let N be the points of Z with label −1 and P those with +1. The ρ(x_i·v) of P are maxima over subsets
-S ⊆ P, those of N are minima over λ ∈ [0, 1]^N, and so, by minimax for every S, D ≤ 0 on w^⊥ if and only if
+**When D ≤ 0.** Let N be the points of Z with label −1 and P those with label +1. The terms ρ(x_i·v) of P are maxima
+over subsets S ⊆ P, and the terms −ρ(x_i·v) of N are minima over λ ∈ [0, 1]^N. By the minimax theorem for every S,
+D ≤ 0 on w^⊥ if and only if
 
-    for every S ⊆ P there is λ ∈ [0, 1]^N with  g_A + ½ Σ_S x_i − ½ Σ_N λ_i x_i  parallel to w;
+    for every S ⊆ P there is λ ∈ [0, 1]^N with  g_A + ½ Σ_S x_i − ½ Σ_N λ_i x_i  parallel to w.
 
-case (b) asks for 0 < λ < 1 and N spanning w^⊥. If the x_i of Z are independent, as they almost surely are, this means
-that P is empty, and λ is unique. If N does not span what Z spans, then D(v) + D(−v) > 0 for some v, and D ≤ 0 fails.
+Case (b) also requires 0 < λ < 1 and that N spans w^⊥. If the x_i of Z are linearly independent, as they almost surely
+are, then P must be empty, and λ is unique. If the span of N is smaller than that of Z, then D(v) + D(−v) > 0 for some
+v, and D ≤ 0 fails.
 """
 
 from dataclasses import dataclass
@@ -33,13 +36,13 @@ from scipy.optimize import linprog
 
 from relulab.core.errors import UserError
 
-TOLERANCE = 1e-10  # what counts as 0, of cosines, of G over Σ‖x_i‖/2, and of multipliers λ
-MOST = 12  # points of P whose subsets are gone through, if it comes to that
+TOLERANCE = 1e-10  # largest value that counts as 0, for cosines, for G relative to Σ_i ‖x_i‖/2, and for multipliers λ
+MOST = 12  # largest number of points in P, since all subsets of P may be examined
 
 
 @dataclass(frozen=True)
 class Maximum:
-    """A strict local maximum w with its sector, and a radius: from that near, the flow that climbs G comes to w."""
+    """A strict local maximum w with its sector; from any start within ``radius``, the ascent of G ends in w."""
 
     w: Float64[np.ndarray, " d"]
     sigma: Int8[np.ndarray, " n"]
@@ -50,9 +53,14 @@ class Maximum:
 def candidates(
     sigma: Int8[np.ndarray, " n"], X: Float64[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]
 ) -> list[Float64[np.ndarray, " d"]]:
-    """The directions that could be one: P_Z g_A normalized, or both ends of the line that Z leaves.
+    """Return the directions that can be strict local maxima: P_Z g_A normalized, or both unit vectors orthogonal to Z.
 
     They need not lie in the sector.
+
+    Args:
+        sigma: Sector, (n,), with entries −1, 0 and 1.
+        X: Points, (n, d).
+        y: Labels −1 and 1, (n,).
     """
     Q = _basis(X[sigma == 0])
     d = X.shape[1]
@@ -62,14 +70,20 @@ def candidates(
         u = np.linalg.qr(np.c_[Q, np.eye(d)])[0][:, d - 1]
         return [u, -u]
     g = y[sigma > 0] @ X[sigma > 0] / 2
-    for _ in range(2):  # the second time clears what rounding left
+    for _ in range(2):  # the second pass removes rounding errors
         g = g - Q @ (Q.T @ g)
     size = np.linalg.norm(g)
     return [g / size] if size > TOLERANCE * _scale(X) else []
 
 
 def judged(w: Float64[np.ndarray, " d"], X: Float64[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]) -> Maximum | None:
-    """The unit vector w with its sector, if it is a strict local maximum."""
+    """Return the unit vector w with its sector if it is a strict local maximum, else None.
+
+    Args:
+        w: Unit vector, (d,).
+        X: Points, (n, d).
+        y: Labels −1 and 1, (n,).
+    """
     norms = np.linalg.norm(X, axis=1)
     cosines = X @ w / np.where(norms > 0, norms, 1)
     zero = np.abs(cosines) <= TOLERANCE
@@ -86,16 +100,21 @@ def judged(w: Float64[np.ndarray, " d"], X: Float64[np.ndarray, "n d"], y: Float
         return Maximum(w, sigma, G, float(radius)) if inside >= -TOLERANCE else None
     if inside <= TOLERANCE or Q.shape[1] < X.shape[1] - 1:
         return None
-    # Only where tan θ < pull / |G| does the slope of D outdo the curvature, which is turned outwards here.
+    # G ≤ 0, so the curvature acts outward: the slope of D exceeds it only where tan θ < pull / |G|
     return Maximum(w, sigma, G, float(min(radius, 2 * np.sin(np.arctan2(pull, abs(G)) / 2))))
 
 
 def sliding(
     sigma: Int8[np.ndarray, " n"], X: Float64[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, " d"] | None:
-    """The unit vector along P_Z g_A, which a flow that stays in the sector aims at; None if it does not stay.
+    """Return the unit vector along P_Z g_A, the target of a flow that stays in the sector; None if it does not stay.
 
-    It stays if D(v) ≤ v·P_Z g_A: then it is driven back to the kinks of Z from all sides.
+    The flow stays if D(v) ≤ v·P_Z g_A for all v: then it is driven back to the kinks of Z from all sides.
+
+    Args:
+        sigma: Sector, (n,), with entries −1, 0 and 1.
+        X: Points, (n, d).
+        y: Labels −1 and 1, (n,).
     """
     g, Z = y[sigma > 0] @ X[sigma > 0] / 2, sigma == 0
     Q = _basis(X[Z])
@@ -110,9 +129,9 @@ def sliding(
 def _inside(
     b: Float64[np.ndarray, " d"], P: Float64[np.ndarray, "p d"], N: Float64[np.ndarray, "q d"]
 ) -> tuple[float, float]:
-    """The largest δ with δ ≤ λ ≤ 1 − δ for every S, −∞ if there are no λ; and a bound of −D(v)/‖v‖ from below.
+    """The largest δ with δ ≤ λ ≤ 1 − δ for every S, −∞ if there is no λ; and a lower bound of −D(v)/‖v‖.
 
-    With λ at least δ away from 0 and 1, −D(v) ≥ ½ δ Σ_N |x_i·v| ≥ ½ δ σ_min ‖v‖, σ_min the least singular value of N.
+    If λ is at least δ away from 0 and 1, −D(v) ≥ ½ δ Σ_N |x_i·v| ≥ ½ δ σ_min ‖v‖, with the least singular value of N.
     """
     Q = _basis(np.r_[P, N])
     if not Q.shape[1]:
@@ -121,8 +140,8 @@ def _inside(
         return -np.inf, 0.0
     if len(P) > MOST:
         raise UserError(
-            f"{len(P)} points of one class are orthogonal to one direction, at most {MOST} can be dealt with: "
-            "add a little noise to the points"
+            f"expected at most {MOST} points of one class orthogonal to the same direction, got {len(P)}: add a little "
+            "noise to the points"
         )
     B = N @ Q
     subsets = chain.from_iterable(combinations(range(len(P)), k) for k in range(len(P) + 1))
@@ -131,7 +150,7 @@ def _inside(
 
 
 def _climbs(b: Float64[np.ndarray, " d"], P: Float64[np.ndarray, "p d"], N: Float64[np.ndarray, "q d"]) -> bool:
-    """Whether D > 0 is seen at once, in one of the directions ±x_i: saves going through subsets."""
+    """Whether D > 0 in one of the directions ±x_i; if so, the subsets need not be examined."""
     v = np.r_[P, N, -P, -N]
     D = v @ b + (v @ P.T).clip(0).sum(1) / 2 - (v @ N.T).clip(0).sum(1) / 2
     return bool(D.max() > TOLERANCE * (v**2).sum(1).max())
@@ -145,19 +164,19 @@ def _depth(B: Float64[np.ndarray, "q r"], b: Float64[np.ndarray, " r"]) -> float
         return float(np.minimum(multipliers, 1 - multipliers).min())
     size = np.abs(B).max()
     bounds = np.c_[np.r_[-np.eye(q), np.eye(q)], np.ones(2 * q)]
-    found = linprog(
+    solution = linprog(
         np.r_[np.zeros(q), -1.0], A_ub=bounds, b_ub=np.r_[np.zeros(q), np.ones(q)],
         A_eq=np.c_[B.T, np.zeros(r)] / size, b_eq=b / size, bounds=(None, None),
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )  # fmt: skip
-    if found.status:
-        raise RuntimeError(f"the multipliers of a sector could not be found: {found.message}")
-    # The solver itself is no more exact than this, and a λ on the edge of [0, 1] must count as inside.
-    return 0.0 if abs(found.x[-1]) < 1e-8 else float(found.x[-1])
+    if solution.status:
+        raise RuntimeError(f"the linear program for the multipliers of a sector failed: {solution.message}")
+    # 1e-8 is the accuracy of the solver; a λ on the edge of [0, 1] must count as inside
+    return 0.0 if abs(solution.x[-1]) < 1e-8 else float(solution.x[-1])
 
 
 def _basis(rows: Float64[np.ndarray, "k d"]) -> Float64[np.ndarray, "d r"]:
-    """An orthonormal basis of the span of some rows, in columns."""
+    """An orthonormal basis of the span of the rows, one column per basis vector."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = rows[norms[:, 0] > 0] / norms[norms[:, 0] > 0]
     if not len(rows):
@@ -167,5 +186,5 @@ def _basis(rows: Float64[np.ndarray, "k d"]) -> Float64[np.ndarray, "d r"]:
 
 
 def _scale(X: Float64[np.ndarray, "n d"]) -> float:
-    """Σ‖x_i‖/2, which neither |G| nor the length of a gradient exceeds."""
+    """Σ_i ‖x_i‖/2, an upper bound of |G| and of the length of the gradient."""
     return float(np.linalg.norm(X, axis=1).sum() / 2)

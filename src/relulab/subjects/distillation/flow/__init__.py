@@ -1,1 +1,1 @@
-"""Gradient flow of linear students: in the span of the points, by their product or by their factors."""
+"""Gradient flow of linear students, reduced to the span of the points: of the product or of all factors."""

@@ -1,4 +1,4 @@
-"""Gradient flow of a linear student of any depth, to its end (T5 section 5.2)."""
+"""Gradient flow of a linear student of any depth to its limit (T5 section 5.2)."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from relulab.subjects.distillation.flow.reduced_problem import Reduced
 from relulab.subjects.distillation.tools.balanced_start import Factors, factors, imbalance, product
 from relulab.subjects.distillation.tools.transfer import Numbers, numbers, transfer
 
-BALANCED = 1e-10  # the largest imbalance at which D.22 is taken for the flow of the product
+BALANCED = 1e-10  # largest imbalance for which D.22 is used as the flow of the product
 
 
 @by_cpu
@@ -38,64 +38,64 @@ def distillation_flow(
     steps: int = 2000,
     looks: int = 100,
 ) -> Trajectory[Tensor]:
-    """A student of the teacher w* on the points X, trained by gradient flow of ℓ (5.3) until it is at a minimum.
+    """Train a linear student of the teacher w* on the points X by gradient flow of the loss ℓ (5.3).
 
-    By the product the induced flow D.22 is followed, which needs a balanced start and no matrices; by the factors, each
-    of them.
+    The flow ends when the Newton step to the minimum is shorter than ``tolerance`` · max(‖w(0)‖, ‖w‖), at time
+    ``until``, after ``steps`` solver steps, when the student reaches w = 0, or when the solver fails. The attribute
+    ``says`` of the trajectory gives the reason, and ``distance`` is the length of the Newton step at the end.
 
-    It ends where Newton's step to the minimum is shorter than ``tolerance`` · max(‖w(0)‖, ‖w‖), at the time ``until``,
-    after ``steps`` steps of the solver, or where the student stays at w = 0 or the solver cannot go on; ``says`` tells
-    which. States are kept at times spaced logarithmically (for L ≥ 3 not t is, but s with ds = ‖w‖^{1−2/L} dt, which
-    sees the escape from a small start as well as the end): ``w``, its ``loss``, ``q`` = ‖P_Q w‖², the square length of
-    w outside the span of the points (T5 before D.29), and, by the factors, ``W_1``, …, ``W_L``. The trajectory's
-    ``distance`` is the length of Newton's step at the end.
+    The trajectory has the states ``w``, ``loss`` and ``q`` = ‖P_Q w‖², the squared length of w outside the span of the
+    points (T5 before D.29). With ``by="factors"`` it also has ``W_1``, …, ``W_L``. Snapshots are spaced logarithmically
+    in time; for L ≥ 3, in s with ds = ‖w‖^{1−2/L} dt, which resolves both the escape from a small start and the end.
 
     Args:
-        X: Points, (n, d), a point a row.
+        X: Points, (n, d), one point per row.
         w_star: The teacher w*, (d,), not zero.
-        start: Factor matrices W_1, …, W_L, or a vector w(0), (d,), which stands for any balanced matrices with that
-            product. None is a student of one layer that begins at zero.
-        depth: Number of layers L of a start that is a vector. None means 1, or as many as there are matrices.
-        by: Whether the flow of the "product" or that of the "factors" is followed. The factors need matrices as a
-            start.
-        tolerance: The length of Newton's step, as a share of max(‖w(0)‖, ‖w‖), at which the minimum counts as reached.
-        until: The time at which the flow ends at the latest.
-        steps: The most steps of the solver.
-        looks: Number of states that are kept, at least 2.
+        start: Factor matrices W_1, …, W_L, or a vector w(0), (d,), which represents any balanced matrices with that
+            product. Default: one layer that starts at zero.
+        depth: Number of layers L if the start is a vector. Default: 1, or the number of matrices.
+        by: "product" follows the induced flow D.22 of w, which needs a balanced start; "factors" follows the flow of
+            all matrices, which must be given as the start.
+        tolerance: The length of the Newton step, relative to max(‖w(0)‖, ‖w‖), at which the minimum counts as reached.
+        until: Latest time at which the flow ends.
+        steps: Maximum number of solver steps.
+        looks: Number of snapshots that are kept, at least 2.
 
     >>> path = distillation_flow([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [1.0, -1.0, 1.0])
     >>> path.end.round(decimals=6).tolist(), path.says
-    ([1.0, -1.0, 0.0], 'the minimum is reached')
+    ([1.0, -1.0, 0.0], 'the minimum was reached')
     """
     X, w_star = transfer(X, w_star)
     if X.dim() != 2:
-        raise UserError(f"points of shape {tuple(X.shape)}: one set of points at a time is followed")
+        raise UserError(f"expected one set of points, (n, d), got shape {tuple(X.shape)}: run one flow per set")
     if not (tolerance > 0 and until > 0 and steps >= 1 and looks >= 2):
         raise UserError(
-            f"tolerance={tolerance}, until={until}, steps={steps}, looks={looks}: positive, looks from 2 on"
+            f"expected positive tolerance, until and steps, and looks ≥ 2, got tolerance={tolerance}, until={until}, "
+            f"steps={steps}, looks={looks}"
         )
     largest = float((X @ w_star).abs().max())
     if not largest < 1e100:
         raise UserError(
-            f"the teacher's largest logit is {largest:.1g}: its labels are 0 and 1 and no flow ends, rescale"
+            f"the teacher's largest logit is {largest:.1g}, so its labels are 0 and 1 and the flow has no end: rescale "
+            "the points or the teacher"
         )
     w_0, matrices, depth = given_start(start, depth, X.shape[1])
     system = _system(Reduced.of(X, w_star, w_0), w_0, matrices, depth, by)
-    found = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)
-    c, x, outside = (np.stack(parts) for parts in zip(*(look.student for look in found.looks), strict=True))
+    result = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)
+    c, x, outside = (np.stack(parts) for parts in zip(*(look.student for look in result.looks), strict=True))
     w, q = c @ system.points.V + outside, (outside**2).sum(-1)
     states = {"w": torch.from_numpy(w), "loss": system.points.loss(x), "q": torch.from_numpy(q)}
     if isinstance(system, FactorFlow):
-        states |= numbered([system.weights(look.state) for look in found.looks])
-    times = torch.tensor([look.time for look in found.looks], dtype=torch.float64)
-    return Trajectory(times, states, found.reached, found.says, found.steps, found.distance)
+        states |= numbered([system.weights(look.state) for look in result.looks])
+    times = torch.tensor([look.time for look in result.looks], dtype=torch.float64)
+    return Trajectory(times, states, result.reached, result.says, result.steps, result.distance)
 
 
 def numbered(looks: Sequence[Factors]) -> dict[str, Tensor]:
-    """The factor matrices W_1, …, W_L of all looks by name, with a leading axis of looks.
+    """Return the factor matrices W_1, …, W_L of all snapshots by name, with a leading axis of snapshots.
 
     Args:
-        looks: the matrices at every look.
+        looks: The list of matrices of each snapshot.
     """
     return {f"W_{l}": torch.stack(matrices) for l, matrices in enumerate(zip(*looks, strict=True), 1)}
 
@@ -103,35 +103,42 @@ def numbered(looks: Sequence[Factors]) -> dict[str, Tensor]:
 def given_start(
     start: Numbers | Sequence[Numbers] | None, depth: int | None, d: int
 ) -> tuple[Float64[Tensor, " d"], Factors | None, int]:
-    """w(0), the matrices where they were given, and the depth."""
+    """Return w(0), the matrices if they were given, and the depth."""
     if start is None:
         if depth not in (None, 1):
-            raise UserError(f"depth {depth} without a start: a deep student must not begin at zero; see balanced_start")
+            raise UserError(
+                f"depth {depth} needs a start, because a deep student never leaves zero: use balanced_start"
+            )
         return torch.zeros(d, dtype=torch.float64), None, 1
     matrices = None
     if isinstance(start, Sequence) and len(start) and not isinstance(start[0], (int, float)):
         matrices = factors(start)
         if depth not in (None, len(matrices)):
-            raise UserError(f"depth {depth} with {len(matrices)} factor matrices: leave depth out, or make them agree")
+            raise UserError(f"depth is {depth}, but there are {len(matrices)} factor matrices: leave out depth")
     w_0 = numbers(start, "the start") if matrices is None else product(matrices)
     if w_0.shape != (d,):
-        raise UserError(f"a start for {tuple(w_0.shape)} inputs, points have {d} columns: as many are needed of both")
+        raise UserError(f"the start has shape {tuple(w_0.shape)}, but points have {d} columns: give {d} weights")
     depth = len(matrices) if matrices else depth or 1
     if depth < 1 or (matrices is None and depth > 1 and not w_0.any()):
-        raise UserError(f"depth {depth} from zero: a deep student never leaves it, and depths begin at 1")
+        raise UserError(
+            f"expected depth ≥ 1, and a start other than zero for depth > 1, got depth {depth}: a deep student never "
+            "leaves zero"
+        )
     return w_0, matrices, depth
 
 
 def _system(points: Reduced, w_0: Tensor, matrices: Factors | None, depth: int, by: str) -> System:
     if by == "factors":
         if matrices is None:
-            raise UserError("by the factors, the start must be a list of factor matrices: see balanced_factors")
+            raise UserError('by="factors" needs a list of factor matrices as the start: use balanced_factors')
         return FactorFlow(points, matrices)
     if by != "product":
-        raise UserError(f"by={by!r}: 'product' or 'factors' was expected")
+        raise UserError(f"expected by='product' or by='factors', got by={by!r}")
     if matrices and (gap := imbalance(matrices)) > BALANCED:
-        raise UserError(f"the start is not balanced, by {gap:.2g} (5.13): its flow is by='factors'")
+        raise UserError(f"the start is not balanced (5.13): its imbalance is {gap:.2g}; use by='factors'")
     if matrices and depth > 1 and not w_0.any():
-        raise UserError("all factor matrices are zero: a deep student never leaves that")
+        raise UserError(
+            "the product of the factor matrices is zero, which a deep student never leaves: use balanced_start"
+        )
     c, a = points.coordinates(w_0)
     return Shallow(points, c - points.c_hat, a) if depth == 1 else Escape(points, c, a, depth)

@@ -2,8 +2,8 @@ r"""The flow of the factor matrices themselves (T5 eq. 5.3), for any start, bala
 
     W_l' = −(W_L ⋯ W_{l+1})ᵀ ∇ℓ₁(w)ᵀ (W_{l−1} ⋯ W_1)ᵀ
 
-Of W_1 the columns outside the span of the points never move, so they are left out of the state and multiplied in when w
-is read. A second way to what ``product_flow.py`` computes, with as many unknowns as there are weights.
+The part of W_1 outside the span of the points never changes, so it is left out of the state and added when w is read.
+For balanced starts the result is the same as in ``product_flow.py``, with as many unknowns as there are weights.
 """
 
 from itertools import pairwise
@@ -38,7 +38,7 @@ class FactorFlow:
         return -torch.cat([G.flatten() for G in factor_gradients(W, g)]).numpy()
 
     def jacobian(self, s: float, y: Vector) -> Square:
-        """−(MᵀHM + Σ_k g_k ∇²c_k): M the derivatives of c by all weights, c their product."""
+        """−(MᵀHM + Σ_k g_k ∇²c_k), where c is the product and M its derivative with respect to all weights."""
         x = self.read(y).x
         H, g = (torch.from_numpy(f(x)) for f in (self.points.hessian, self.points.gradient))
 
@@ -57,15 +57,15 @@ class FactorFlow:
     def clock(self, y: Vector) -> float:
         return 1.0
 
-    def then(self, s: float, y: Vector) -> None:
+    def successor(self, s: float, y: Vector) -> None:
         return None
 
     def matrices(self, y: Vector) -> Factors:
-        """W_1Vᵀ, W_2, …, W_L of a state."""
+        """The matrices W_1Vᵀ, W_2, …, W_L of a state."""
         return self._split(torch.from_numpy(np.ascontiguousarray(y)))
 
     def weights(self, y: Vector) -> Factors:
-        """W_1, …, W_L of a state."""
+        """The matrices W_1, …, W_L of a state."""
         W = self.matrices(y)
         return [self.fixed + W[0] @ torch.from_numpy(self.points.V), *W[1:]]
 
@@ -75,12 +75,12 @@ class FactorFlow:
 
 
 def factor_gradients(W: Factors, g: Float64[Tensor, " r"]) -> Factors:
-    """∂ℓ/∂W_l of ∇ℓ₁(w) = g, for all l."""
+    """The gradients ∂ℓ/∂W_l for all l, given ∇ℓ₁(w) = g."""
     below = [g[:, None]]  # W_{l−1} ⋯ W_1 g, a column
     for matrix in W[:-1]:
         below.append(matrix @ below[-1])
-    above, found = g.new_ones(1, 1), []  # W_L ⋯ W_{l+1}, a row
+    above, gradients = g.new_ones(1, 1), []  # W_L ⋯ W_{l+1}, a row
     for matrix, column in zip(reversed(W), reversed(below), strict=True):
-        found.append(above.mT @ column.mT)
+        gradients.append(above.mT @ column.mT)
         above = above @ matrix
-    return found[::-1]
+    return gradients[::-1]

@@ -2,10 +2,10 @@ r"""The flow of the product w of all layers: −∇ℓ₁ for one layer (5.3), t
 
     w' = −‖w‖^{2(L−1)/L} (∇ℓ₁(w) + (L − 1) P_w ∇ℓ₁(w))   (D.22),
 
-which is that of balanced starts. In the time s with ds = ‖w‖^{1−2/L} dt it is w' = −‖w‖ (∇ℓ₁ + (L − 1) P_w ∇ℓ₁) for
-every depth: for L = 2, s is t. ``Deep`` follows that, with w by its distance x from ŵ in the span. From a small start w
-stays near zero for long and then grows by orders of magnitude, so at first ``Escape`` follows it by its length N and
-direction v = w/N, none of which is ever small or large:
+which holds for balanced starts. In the time s with ds = ‖w‖^{1−2/L} dt it becomes w' = −‖w‖ (∇ℓ₁ + (L − 1) P_w ∇ℓ₁) for
+every depth; for L = 2, s = t. ``Deep`` solves this equation for the difference x of w from ŵ in the span. From a small
+start, w stays near zero for a long time and then grows by orders of magnitude. So ``Escape`` first solves for log N and
+v = w/N, the logarithm of its length and its direction, which are never very small or very large:
 
     (log N)' = −L vᵀ∇ℓ₁(Nv),   v' = −(I − vvᵀ) ∇ℓ₁(Nv).
 """
@@ -20,11 +20,14 @@ from relulab.subjects.distillation.flow.reduced_problem import Coordinates, Redu
 
 Vector = Float64[np.ndarray, " k"]
 Square = Float64[np.ndarray, "k k"]
-GROWN = 0.1  # of ‖ŵ‖: a student of that length has escaped from zero
+GROWN = 0.1  # share of ‖ŵ‖ at which a student has escaped from zero
 
 
 class Student(NamedTuple):
-    """c and x = c − ĉ, one of them tiny at the start and the other at the end, and the part of w outside the span."""
+    """The coordinates c in the span, x = c − ĉ, and the part of w outside the span.
+
+    Both c and x are stored, because c is tiny at the start and x at the end.
+    """
 
     c: Coordinates
     x: Coordinates
@@ -37,7 +40,7 @@ class Student(NamedTuple):
 
 @runtime_checkable
 class System(Protocol):
-    """A flow y' = rhs(s, y), the state's scale, a time s in which it moves, and how to read a state."""
+    """A flow y' = rhs(s, y) with its start, the scale of the state, and a typical first time step."""
 
     points: Reduced
     y0: Vector
@@ -49,20 +52,20 @@ class System(Protocol):
     def jacobian(self, s: float, y: Vector) -> Square: ...
 
     def read(self, y: Vector) -> Student:
-        """What the state stands for."""
+        """The student that a state represents."""
         ...
 
     def clock(self, y: Vector) -> float:
-        """dt/ds."""
+        """The derivative dt/ds."""
         ...
 
-    def then(self, s: float, y: Vector) -> "System | None":
-        """The system that should go on from here, if not this one."""
+    def successor(self, s: float, y: Vector) -> "System | None":
+        """The system that should continue from here, or None for this one."""
         ...
 
 
 class Shallow:
-    """L = 1: the state is x, the part a outside the span never moves."""
+    """The flow for L = 1. The state is x; the part a outside the span never changes."""
 
     def __init__(self, points: Reduced, x: Coordinates, a: float):
         self.points, self.y0, self.a = points, x, a
@@ -81,12 +84,12 @@ class Shallow:
     def clock(self, y: Vector) -> float:
         return 1.0
 
-    def then(self, s: float, y: Vector) -> None:
+    def successor(self, s: float, y: Vector) -> None:
         return None
 
 
 class Deep:
-    """L ≥ 2 with a w of ordinary size: the state is (x, a)."""
+    """The flow for L ≥ 2 if w is not small. The state is (x, a)."""
 
     def __init__(self, points: Reduced, x: Coordinates, a: float, depth: int):
         self.points, self.L = points, depth
@@ -105,7 +108,7 @@ class Deep:
         k, L, v, along = len(w), self.L, w / N, w @ g / N
         H = np.zeros((k, k))
         H[:-1, :-1] = self.points.hessian(y[:-1])
-        slope = (g + H @ w - along * v) / N  # of wᵀg/N by w
+        slope = (g + H @ w - along * v) / N  # gradient of wᵀg/N with respect to w
         return -np.outer(g, v) - N * H - (L - 1) * (np.outer(w, slope) + along * np.eye(k))
 
     def read(self, y: Vector) -> Student:
@@ -114,8 +117,8 @@ class Deep:
     def clock(self, y: Vector) -> float:
         return float(self._parts(y)[1] ** (2 / self.L - 1))
 
-    def then(self, s: float, y: Vector) -> "Escape | None":
-        """By length and direction, where w comes near zero on its way."""
+    def successor(self, s: float, y: Vector) -> "Escape | None":
+        """Switch to length and direction if w comes near zero."""
         if self._parts(y)[1] > GROWN * self.N0:
             return None
         return Escape(self.points, self.points.c_hat + y[:-1], float(y[-1]), self.L)
@@ -126,7 +129,7 @@ class Deep:
 
 
 class Escape:
-    """L ≥ 2 with a small w: the state is (v, log N/N(0)), v with the part outside the span last."""
+    """The flow for L ≥ 2 if w is small. The state is (v, log N/N(0)); the part outside the span is the last of v."""
 
     def __init__(self, points: Reduced, c: Coordinates, a: float, depth: int):
         self.points, self.L = points, depth
@@ -134,7 +137,7 @@ class Escape:
         self.N0 = np.linalg.norm(w)
         self.y0 = np.append(w / self.N0, 0.0)
         self.scale = np.ones(len(self.y0))
-        # while N grows to ‖ŵ‖ the last of v falls as N^{−1/L} (D.32); all of its digits are wanted
+        # While N grows to ‖ŵ‖, the last entry of v decreases as N^{−1/L} (D.32); it must keep its relative precision.
         self.scale[-2] = abs(a) / self.N0 * min(1.0, (self.N0 / np.linalg.norm(points.c_hat)) ** (1 / depth)) or 1.0
         self.first = _first(1 / depth, points.gradient(c - points.c_hat))
 
@@ -149,7 +152,7 @@ class Escape:
         H = np.zeros((k, k))
         H[:-1, :-1] = self.points.hessian(N * v[:-1] - self.points.c_hat)
         Hw = N * H @ v
-        slope = g + Hw  # of vᵀ∇ℓ₁(Nv) by v
+        slope = g + Hw  # gradient of vᵀ∇ℓ₁(Nv) with respect to v
         J = np.zeros((k + 1, k + 1))
         J[:k, :k] = np.outer(v, slope) + (v @ g) * np.eye(k) - N * H
         J[:k, k] = (v @ Hw) * v - Hw
@@ -163,8 +166,8 @@ class Escape:
     def clock(self, y: Vector) -> float:
         return float((self.N0 * np.exp(y[-1])) ** (2 / self.L - 1))
 
-    def then(self, s: float, y: Vector) -> Deep | None:
-        """By distance from ŵ, once w has grown, or grows no more because what is left to learn is slow."""
+    def successor(self, s: float, y: Vector) -> Deep | None:
+        """Switch to the distance from ŵ once w has grown, or has stopped growing because the rest is slow."""
         v, N, g = self._parts(y)
         slow = s > 10 * self.first and s * self.L * abs(v @ g) < GROWN
         if not slow and GROWN * np.linalg.norm(self.points.c_hat) > N / 2:
@@ -177,6 +180,6 @@ class Escape:
 
 
 def _first(size: float, g: Coordinates) -> float:
-    """The time in which a state of that size moves by its own length."""
+    """The time in which a state of this size moves by its own length."""
     speed = np.linalg.norm(g)
     return float(size / speed) if speed and size else 1.0

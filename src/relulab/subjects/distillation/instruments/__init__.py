@@ -1,1 +1,1 @@
-"""Instruments: pure functions from networks and data to numbers, one file each."""
+"""Instruments: pure functions from networks and data to numbers."""

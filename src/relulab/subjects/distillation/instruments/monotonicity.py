@@ -11,14 +11,13 @@ from relulab.subjects.distillation.instruments.angles import angle
 
 @instrument(source="T5 eq. 5.34", ids=("T5.F5",))
 def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tensor, "*lane"]:
-    """The share m of transfer sets for which one more point brings a learner nearer to its teacher.
+    """The monotonicity index: the share of transfer sets for which one more point reduces the angle to the teacher.
 
-    m = P[ᾱ(w*, w([X, x])) < ᾱ(w*, w(X))] over the sets whose students are ``before`` and, with one point more,
-    ``after``: a set a row, or more axes before that.
+    m = P[ᾱ(w*, w([X, x])) < ᾱ(w*, w(X))], estimated over the given transfer sets.
 
     Args:
         before: Students of the transfer sets, (…, sets, d).
-        after: Students of the same sets with one point more, of the same shape.
+        after: Students of the same sets with one more point, of the same shape.
         w_star: The teacher w*, (d,).
 
     >>> import torch
@@ -28,6 +27,7 @@ def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tens
     before, after, w_star = tensors(before=before, after=after, w_star=w_star)
     if before.shape != after.shape or before.dim() < 2:
         raise UserError(
-            f"students of shapes {tuple(before.shape)} and {tuple(after.shape)}: a row a set was expected, alike"
+            "expected two arrays of students of the same shape (…, sets, d), got "
+            f"{tuple(before.shape)} and {tuple(after.shape)}"
         )
     return (angle(after, w_star) < angle(before, w_star)).to(before.dtype).mean(-1)

@@ -1,1 +1,1 @@
-"""Measurements: what a user runs on files of their own, one file each."""
+"""Measurements that users run on their own files, one per file."""

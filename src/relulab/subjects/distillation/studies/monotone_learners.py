@@ -1,4 +1,4 @@
-"""T5 figure 5.5: learners that gain from every further point have the lower risk."""
+"""T5 figure 5.5: transfer risk of different learners against their monotonicity index."""
 
 from typing import Annotated, ClassVar
 
@@ -24,37 +24,44 @@ KINDS = ("fresh", "same")
 
 
 class MonotoneLearners(Study):
-    """Does a learner's risk go with its monotonicity index, the chance that one more point helps?
+    """Do learners with a higher monotonicity index have a lower transfer risk?
 
-    Gradient descent on soft labels, the max-margin student of hard labels, and minimizers w_δ of the distillation loss
-    with less of gradient descent's bias, all on the same transfer sets. A seed is a block of sets.
+    The monotonicity index of a learner is the probability that one more training point reduces its angle to the
+    teacher. All learners see the same transfer sets: gradient descent on soft labels, the max-margin student on hard
+    labels, and minimizers w_δ of the distillation loss with a reduced gradient-descent bias. One seed is a block of
+    transfer sets.
     """
 
     name: ClassVar = "monotone-learners"
     ids: ClassVar = ("T5.F5",)
-    title: ClassVar = "Transfer risk against monotonicity"
+    title: ClassVar = "Transfer risk against the monotonicity index"
     source: ClassVar = "T5 section 5.4.3, figure 5.5, eq. 5.34"
     remarks: ClassVar = (
-        "Whether the random part q of w_δ is drawn anew when a point is added, or kept as far as the point allows, the "
-        "text does not say: both are measured, fresh and same."
+        "The text does not say whether the random part q of w_δ is redrawn when a point is added or kept and projected "
+        "onto the new orthogonal complement. Both are measured: fresh and same."
     )
     presets: ClassVar = {
         "smoke": {"seeds": 5, "sets": 10, "d": 20},
         "quick": {},
     }
+    captions: ClassVar = {
+        "monotonicity": "Expected transfer risk of each learner against its monotonicity index; bars are two standard "
+        "errors. Left: the random part q of w_δ is redrawn when a point is added; right: it is kept and projected. "
+        "Learners with a higher index have a lower risk. Answers figure 5.5 of T5.",
+    }
 
     d: Annotated[int, Ge(3)] = 100
     """input dimension"""
     n: PositiveInt = 5
-    """points of a transfer set, before the one that is added"""
+    """points per transfer set, before one point is added"""
     kappa: PositiveFloat = 1.0
-    """degree of the angle law"""
+    """degree κ of the angle distribution"""
     delta: Annotated[tuple[NonNegativeFloat, ...], Len(1), AfterValidator(distinct)] = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
-    """sizes of the random part of w_δ, as shares of ‖ŵ‖"""
+    """lengths δ of the random part of w_δ, relative to ‖ŵ‖"""
     seeds: PositiveInt = 10
-    """blocks of transfer sets, over which intervals are taken"""
+    """number of blocks of transfer sets; intervals are taken over blocks"""
     sets: Annotated[int, Ge(2)] = 100
-    """transfer sets of a block"""
+    """transfer sets per block"""
 
     @property
     def learners(self) -> list[str]:
@@ -84,8 +91,8 @@ class MonotoneLearners(Study):
         tick(self.sets)
         risk, index = (np.stack(part) for part in zip(*tables, strict=True))
         dims = ("q", "learner")
-        found = xr.Dataset({"risk": (dims, risk), "monotonicity": (dims, index)})
-        return found.assign_coords(q=list(KINDS), learner=self.learners).expand_dims(seed=[seed])
+        dataset = xr.Dataset({"risk": (dims, risk), "monotonicity": (dims, index)})
+        return dataset.assign_coords(q=list(KINDS), learner=self.learners).expand_dims(seed=[seed])
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
@@ -93,46 +100,47 @@ class MonotoneLearners(Study):
         for ax, kind in zip(axes[0], KINDS, strict=True):
             r = result.sel(q=kind)
             for name, color in zip(self.learners, colors, strict=True):
-                one = r.sel(learner=name)
-                x, y = one.monotonicity, one.risk
+                x, y = (r[quantity].sel(learner=name) for quantity in ("monotonicity", "risk"))
                 spread = [float(v.std("seed", ddof=1) / np.sqrt(len(x)) * 2) if len(x) > 1 else 0.0 for v in (x, y)]
                 ax.errorbar(float(x.mean()), float(y.mean()), spread[1], spread[0], fmt="o", color=color, ms=4)
-                below = name == self.learners[0]  # beside it are those with a small δ
+                below = name == self.learners[0]  # learners with a small δ are beside it
                 ax.annotate(
                     name, (float(x.mean()), float(y.mean())), (0, -11) if below else (-9, -2), ha="right", fontsize=7,
                     textcoords="offset points",
                 )  # fmt: skip
-            words = "q drawn anew" if kind == "fresh" else "the same q, projected"
-            ax.set(title=words, xlabel="monotonicity index", xlim=(0, 1.05))
+            title = "q redrawn" if kind == "fresh" else "same q, projected"
+            ax.set(title=title, xlabel="monotonicity index", xlim=(0, 1.05))
         axes[0, 0].set(ylabel="expected transfer risk", ylim=(0, None))
         return {"monotonicity": figure}
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         r = result.transpose("q", "seed", "learner")
-        found = []
+        claims = []
         for kind in KINDS:
-            one = r.sel(q=kind)
-            rho = rank_correlation(one.monotonicity.values, one.risk.values)
+            part = r.sel(q=kind)
+            rho = rank_correlation(part.monotonicity.values, part.risk.values)
             rows = "; ".join(
-                f"{name} {float(one.monotonicity.sel(learner=name).mean()):.3f}, "
-                f"{float(one.risk.sel(learner=name).mean()):.4f}" for name in self.learners
+                f"{name}: {float(part.monotonicity.sel(learner=name).mean()):.3f}, "
+                f"{float(part.risk.sel(learner=name).mean()):.4f}" for name in self.learners
             )  # fmt: skip
-            words = "drawn anew with every point" if kind == "fresh" else "kept as far as the points allow"
-            found.append(
-                claim(f"T5.F5.{kind}", "Learners with a higher monotonicity index have a lower risk, the random part "
-                      f"of w_δ {words}: rank correlation of index and risk over learners", rho, "<", 0,
-                      f"Index and risk: {rows}.", (-1, 1))
+            how, change = ("redrawn", "redrawn") if kind == "fresh" else ("kept", "kept and projected")
+            claims.append(
+                claim(f"T5.F5.{kind}", f"Learners with a higher monotonicity index have a lower risk (q {how})", rho,
+                      "<", 0, f"Index and risk by learner: {rows}.", (-1, 1), "rank correlation between monotonicity "
+                      f"index and mean risk over the learners, q {change} when a point is added")
             )  # fmt: skip
         soft, hard = (r.sel(q="fresh", learner=name) for name in self.learners[:2])
-        found += [
-            claim("T5.F5.soft", "Every further point brings gradient descent on soft labels nearer to the teacher: its "
-                  "index", soft.monotonicity.values, ">", 0.999, "", (0, 1)),
-            claim("T5.F5.hard", "Not so on hard labels: index", hard.monotonicity.values, "<", 0.999, "", (0, 1)),
-            claim("T5.F5.lowest", "Gradient descent on soft labels has the lowest risk of all learners: the lowest "
-                  "risk of the others less its own", (r.risk.sel(q="fresh").isel(learner=slice(1, None)).min("learner")
-                  - soft.risk).values, ">", 0),
+        lowest = r.risk.sel(q="fresh").isel(learner=slice(1, None)).min("learner")
+        claims += [
+            claim("T5.F5.soft", "Every additional point brings gradient descent on soft labels closer to the teacher",
+                  soft.monotonicity.values, ">", 0.999, "", (0, 1), "monotonicity index of gradient descent"),
+            claim("T5.F5.hard", "With hard labels, an additional point does not always help", hard.monotonicity.values,
+                  "<", 0.999, "", (0, 1), "monotonicity index of the max-margin student"),
+            claim("T5.F5.lowest", "Gradient descent on soft labels has the lowest risk of all learners",
+                  (lowest - soft.risk).values, ">", 0,
+                  statistic="lowest mean risk of the other learners minus the mean risk of gradient descent"),
         ]  # fmt: skip
-        return found
+        return claims
 
 
 STUDY = MonotoneLearners

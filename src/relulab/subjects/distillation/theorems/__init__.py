@@ -1,1 +1,1 @@
-"""Theorems, lemmas and corollaries of T5, one file each."""
+"""Theorems, lemmas and corollaries of T5, one per file."""

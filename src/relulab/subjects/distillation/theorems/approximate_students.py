@@ -1,10 +1,10 @@
-r"""T5.D4, the bound for students that come near ŵ only (T5 theorem D.4).
+r"""T5.D4, the risk bound for students that only come close to ŵ (T5 theorem D.4).
 
-Let n < d, ‖ŵ_ε − ŵ‖ ≤ ε ≤ ‖ŵ‖/2 and δ = √(2πε/‖ŵ‖). Then E R ≤ p(β) + p(π/2 − δ − β)ⁿ for β in [0, π/2 − δ] (D.43):
-deep students (theorem 5.2) end within ε of ŵ, and the angle that this costs is at most δ (lemma D.3).
+Let n < d, ‖ŵ_ε − ŵ‖ ≤ ε ≤ ‖ŵ‖/2 and δ = √(2πε/‖ŵ‖). Then E R ≤ p(β) + p(π/2 − δ − β)ⁿ for every β in [0, π/2 − δ]
+(D.43). Deep students (theorem 5.2) end within ε of ŵ, and the angle between ŵ_ε and ŵ is at most δ (lemma D.3).
 
-As ‖ŵ‖ depends on the transfer set, ε is taken as a share of it, so that δ is the same for all sets. The students here
-are turned away from the teacher as far as ε allows, by arcsin(ε/‖ŵ‖).
+‖ŵ‖ depends on the transfer set, so ε is given as a share of ‖ŵ‖. Then δ is the same for all sets. The students tested
+here are turned away from the teacher as far as ε allows, by the angle arcsin(ε/‖ŵ‖).
 """
 
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
@@ -29,37 +29,40 @@ def approximate_students(
     sharp: bool = False,
     exact: bool = False,
 ) -> Finding:
-    """Checks the bound for students off ŵ by ``epsilon`` ‖ŵ‖.
+    """Check the bound for students at distance ``epsilon`` ‖ŵ‖ from ŵ.
 
     Args:
-        X: The sample, (N, d), an input a row.
+        X: The sample, (N, d), one input per row.
         w_star: The teacher w*, (d,), not zero.
-        law: The law of the angle between an input and the teacher. None estimates it from the sample.
-        epsilon: ε/‖ŵ‖, how far students are from ŵ; the theorem asks for 0 to 1/2.
-        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
+        law: The distribution of the angle between an input and the teacher. If None, it is estimated from the sample.
+        epsilon: ε/‖ŵ‖, the distance of the students from ŵ. The theorem requires 0 to 1/2.
+        n: Points per transfer set. Default: the smallest of d − 1, a quarter of the sample, and 20.
         sets: Number of random transfer sets over which the risk is averaged, at least 2.
-        confidence: Confidence of the band of an estimated law; a known law needs none.
+        confidence: Confidence of the band of an estimated distribution; not used with a known one.
         seed: Seed of the transfer sets.
-        sharp: Whether δ is arcsin(ε/‖ŵ‖), the largest angle that there can be, for a smaller bound that holds as well.
-        exact: A false variant of the statement, for the negative control: theorem 5.3's bound, as if students were at
-            ŵ.
+        sharp: If True, use δ = arcsin(ε/‖ŵ‖), the largest possible angle. The bound is smaller and still holds.
+        exact: If True, check a false variant of the statement (negative control): the bound of theorem 5.3, as if the
+            students were at ŵ.
 
     >>> approximate_students(**case(20, PolynomialAngles(2.0), d=6, N=200), n=5, sets=20).verdict.name
     'HOLDS'
     """
-    off = pushed(epsilon if 0 <= epsilon < 1 else 0.0)
-    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=off)
+    learner = pushed(epsilon if 0 <= epsilon < 1 else 0.0)
+    risk = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
     conditions = (
-        *found.conditions,
-        Check("n, less than d", found.n, "<=", found.d - 1),
-        Check("ε/‖ŵ‖", epsilon, "<=", 0.5),
-        Check("ε/‖ŵ‖", epsilon, ">=", 0.0),
-    )
+        *risk.conditions,
+        Check(
+            "There are fewer points than dimensions, n < d", risk.n, "<=", risk.d - 1,
+            detail=f"n = {risk.n:,}, d = {risk.d:,}",
+        ),
+        Check("The relative distance ε/‖ŵ‖ from ŵ is at most ½", epsilon, "<=", 0.5),
+        Check("The relative distance ε/‖ŵ‖ from ŵ is not negative", epsilon, ">=", 0.0),
+    )  # fmt: skip
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
     angle = 0.0 if exact else delta(epsilon, 1.0, sharp=sharp)
-    bound = transfer_bound(found.law, found.n, delta=angle).value.item()
-    return Finding(conditions, (found.against(bound),))
+    bound = transfer_bound(risk.law, risk.n, delta=angle).value.item()
+    return Finding(conditions, (risk.against(bound),))
 
 
 def _case(kappa: float = 2.0, n: int = 10, **options) -> Finding:
@@ -67,24 +70,38 @@ def _case(kappa: float = 2.0, n: int = 10, **options) -> Finding:
 
 
 def _narrow(**options) -> Finding:
-    """Angles up to 0.7, in three dimensions: theorem 5.3 allows no error at all."""
+    """Angles up to 0.7 in three dimensions, where theorem 5.3 allows no error at all."""
     return approximate_students(**case(20, PolynomialAngles(0.5, 0.7), d=3), n=1, epsilon=0.5, **options)
 
 
 THEOREM = Theorem(
     id="T5.D4",
-    title="The bound for approximate students",
-    statement="For n < d, students within ε ≤ ‖ŵ‖/2 of ŵ have an expected transfer risk of at most p(β) + "
-    "p(π/2 − δ − β)ⁿ, with δ = √(2πε/‖ŵ‖), for every β up to π/2 − δ.",
+    title="The risk bound for approximate students",
+    statement="Let n < d, and let every student ŵ_ε satisfy ‖ŵ_ε − ŵ‖ ≤ ε with ε ≤ ‖ŵ‖/2. Set δ = √(2πε/‖ŵ‖). Then the "
+    "expected transfer risk is at most p(β) + p(π/2 − δ − β)ⁿ for every β in [0, π/2 − δ].",
+    symbols={
+        "n": "number of points in a transfer set",
+        "d": "number of input dimensions",
+        "w*": "weights of the linear teacher",
+        "ŵ": "the distillation solution, w* projected onto the span of the transfer set",
+        "ŵ_ε": "weights of a student that is close to ŵ",
+        "ε": "largest distance between ŵ_ε and ŵ",
+        "δ": "bound on the angle between ŵ_ε and ŵ (lemma D.3)",
+        "p(θ)": "probability that the angle between an input and w* is at least θ",
+        "β": "any angle in [0, π/2 − δ]",
+    },
+    in_print="The theorem uses one δ, although ‖ŵ‖ depends on the transfer set. Here ε is a fixed share of ‖ŵ‖, so δ "
+    "is the same for all sets. The angle √(2πε/‖ŵ‖) of lemma D.3 is much larger than necessary: the largest possible "
+    "angle is arcsin(ε/‖ŵ‖). The setting sharp uses that angle.",
     source="T5 theorem D.4, eq. D.43",
     check=approximate_students,
     on={LinearTeacher: approximate_students},
     variants=("exact",),
     demonstrations=(
         Demonstration("10 points in R²⁰, ε = 0.01 ‖ŵ‖", Verdict.HOLDS, _case),
-        Demonstration("the same with the sharp angle", Verdict.HOLDS, lambda: _case(sharp=True)),
-        Demonstration("ε = 0.6 ‖ŵ‖", Verdict.NOT_APPLICABLE, lambda: _case(epsilon=0.6)),
-        Demonstration("as many points as dimensions", Verdict.NOT_APPLICABLE, lambda: _case(n=20)),
-        Demonstration("negative control: no allowance for ε", Verdict.REFUTED, lambda: _narrow(exact=True)),
+        Demonstration("10 points in R²⁰ with the sharp angle", Verdict.HOLDS, lambda: _case(sharp=True)),
+        Demonstration("Students too far from ŵ, ε = 0.6 ‖ŵ‖", Verdict.NOT_APPLICABLE, lambda: _case(epsilon=0.6)),
+        Demonstration("As many points as dimensions", Verdict.NOT_APPLICABLE, lambda: _case(n=20)),
+        Demonstration("Negative control: no allowance for ε", Verdict.REFUTED, lambda: _narrow(exact=True)),
     ),
 )

@@ -1,7 +1,7 @@
 r"""T5.C1, exponential rates with a margin (T5 corollary 5.1).
 
-If p(β) = 0 and γ = p(π/2 − β) < 1 for some β in [0, π/2], that is if no input is within π/2 − β of the teacher's
-boundary, and some are nearer to the teacher than that, then E R ≤ γⁿ   (5.20).
+Suppose that p(β) = 0 and γ = p(π/2 − β) < 1 for some β in [0, π/2]: no input has an angle of β or more to the teacher,
+and some inputs have an angle below π/2 − β. Then E R ≤ γⁿ   (5.20).
 """
 
 import math
@@ -29,38 +29,40 @@ def large_margin(
     seed: int = 0,
     delta: float = 0.0,
 ) -> Finding:
-    """Checks the corollary for an angle β, in radians.
+    """Check the corollary for an angle β, in radians.
 
-    That p(β) is 0 no sample can prove: only a law that is known.
+    No sample can prove that p(β) = 0. Only a known distribution can, so give ``law`` for a definite verdict.
 
     Args:
-        X: The sample, (N, d), an input a row.
+        X: The sample, (N, d), one input per row.
         w_star: The teacher w*, (d,), not zero.
-        law: The law of the angle between an input and the teacher. None estimates it from the sample.
-        beta: β, in radians from 0 to π/2. None takes the law's ``widest`` angle if it has one, else that of the sample.
-        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20.
+        law: The distribution of the angle between an input and the teacher. If None, it is estimated from the sample.
+        beta: β, in radians from 0 to π/2. Default: the attribute ``widest`` of ``law`` if it has one, otherwise the
+            largest angle of the sample.
+        n: Points per transfer set. Default: the smallest of d − 1, a quarter of the sample, and 20.
         sets: Number of random transfer sets over which the risk is averaged, at least 2.
-        confidence: Confidence of the band of an estimated law; a known law needs none.
+        confidence: Confidence of the band of an estimated distribution; not used with a known one.
         seed: Seed of the transfer sets.
-        delta: A false variant of the statement, for the negative control, if other than 0: the bound is claimed for
-            minimizers w_δ of the loss that gradient descent would not find.
+        delta: If not 0, check a false variant of the statement (negative control): the bound is claimed for
+            minimizers w_δ of the loss that gradient descent does not find.
 
     >>> large_margin(**case(18, PolynomialAngles(1.0, widest=1.2), d=6, N=200), n=5, sets=20).verdict.name
     'HOLDS'
     """
     learner = less_biased(delta) if delta else None
-    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
+    risk = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
     if beta is None:
         largest = math.nextafter(float(EstimatedAngles.of(X, w_star).angles[-1]), 2)
         beta = min(RIGHT, getattr(law, "widest", largest))
-    wide = float(found.law.p(beta)) - found.band
-    gamma = float(found.law.p(RIGHT - beta - ROUNDING))
+    share_beyond = float(risk.law.p(beta)) - risk.band
+    gamma = float(risk.law.p(RIGHT - beta - ROUNDING))
     conditions = (
-        *found.conditions,
-        Check(f"p(β), of angles of β = {beta:.4g} or more", wide, "<=", 0.0, found.band),
-        Check("1 − γ, the share of angles below π/2 − β", 1 - gamma, ">=", ROUNDING),
-    )
-    return Finding(conditions, (found.against(float(margin_bound(gamma, found.n))),))
+        *risk.conditions,
+        Check(f"The share p(β) of angles of β = {beta:.4g} or more is zero",
+              share_beyond, "<=", 0.0, risk.band),
+        Check("The share 1 − γ of angles below π/2 − β is positive", 1 - gamma, ">=", ROUNDING),
+    )  # fmt: skip
+    return Finding(conditions, (risk.against(float(margin_bound(gamma, risk.n))),))
 
 
 def _case(widest: float, beta: float | None = None, n: int = 8, **options: Any) -> Finding:
@@ -69,18 +71,24 @@ def _case(widest: float, beta: float | None = None, n: int = 8, **options: Any) 
 
 THEOREM = Theorem(
     id="T5.C1",
-    title="Exponential rates with a margin",
-    statement="If no input has an angle of β or more to the teacher and a share γ < 1 has π/2 − β or more, the "
-    "expected transfer risk is at most γⁿ.",
+    title="Exponential rate with an angular margin",
+    statement="Suppose that p(β) = 0 and γ = p(π/2 − β) < 1 for some β in [0, π/2]. Then the expected transfer risk "
+    "is at most γⁿ.",
+    symbols={
+        "p(θ)": "probability that the angle between an input and the teacher is at least θ",
+        "β": "an angle that no input reaches",
+        "γ": "probability that the angle is at least π/2 − β",
+        "n": "number of points in a transfer set",
+    },
     source="T5 corollary 5.1, eq. 5.20",
     check=large_margin,
     on={LinearTeacher: large_margin},
     variants=("delta",),
     demonstrations=(
-        Demonstration("angles uniform up to 1.2", Verdict.HOLDS, lambda: _case(1.2)),
-        Demonstration("no margin: angles up to π/2", Verdict.NOT_APPLICABLE, lambda: _case(RIGHT, beta=1.2)),
+        Demonstration("Angles uniform up to 1.2", Verdict.HOLDS, lambda: _case(1.2)),
+        Demonstration("No margin: angles up to π/2", Verdict.NOT_APPLICABLE, lambda: _case(RIGHT, beta=1.2)),
         Demonstration(
-            "negative control: minimizers that gradient descent does not find",
+            "Negative control: minimizers that gradient descent does not find",
             Verdict.REFUTED,
             lambda: _case(1.2, n=15, delta=5.0),
         ),

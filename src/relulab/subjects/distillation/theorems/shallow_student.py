@@ -1,8 +1,8 @@
-r"""T5.T1, what a student of one layer learns (T5 theorem 5.1).
+r"""T5.T1, the weights that a student with one layer learns (T5 theorem 5.1).
 
-Under gradient flow of the loss 5.1 from w(0) = 0 a student ends at w(t) → ŵ, the teacher w* projected on the span of
-the points: w* itself for n ≥ d points, X(XᵀX)⁻¹Xᵀw* (points in columns) for n < d (5.5, 5.6). T5 has points in general
-position. With the projection for ŵ it is as true for points of any rank, and so it is checked here.
+Under gradient flow of the loss 5.1 from w(0) = 0, the student converges to ŵ, the teacher w* projected onto the span of
+the points: w* itself for n ≥ d points, X(XᵀX)⁻¹Xᵀw* (points in columns) for n < d (5.5, 5.6). T5 assumes points in
+general position. With ŵ defined as the projection, the theorem holds for points of any rank, and it is checked so here.
 """
 
 import numpy as np
@@ -16,47 +16,53 @@ from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
-NEAR = 1e-6  # of ‖ŵ‖, the distance that counts as none; the flow stops where it sees 1e-8
+NEAR = 1e-6  # distance that counts as zero, as a share of ‖ŵ‖; the flow itself stops at 1e-8
 
 
 def shallow_student(
     X: Numbers, w_star: Numbers, *, start: Numbers | None = None, steps: int = 2000, whole_teacher: bool = False
 ) -> Finding:
-    """Follows the flow to its end and compares with ŵ.
+    """Follow the flow to its end and compare the end with ŵ.
 
     Args:
-        X: Points, (n, d), a point a row.
+        X: Points, (n, d), one point per row.
         w_star: The teacher w*, (d,), not zero.
-        start: w(0), (d,), which the theorem asks to be zero. None is zero.
-        steps: The most steps of the solver.
-        whole_teacher: A false variant of the statement, for the negative control: the end is claimed to be w* whatever
-            the points are, though they may not span R^d.
+        start: w(0), (d,); the theorem requires zero, which is also the default.
+        steps: Maximum number of solver steps.
+        whole_teacher: If True, check a false variant of the statement (negative control): the end is claimed to be w*
+            even if the points do not span R^d.
 
     >>> shallow_student([[2.0, 0.0], [1.0, 1.0]], [1.0, -1.0]).verdict.name
     'HOLDS'
     """
     X, w_star = transfer(X, w_star)
     length = 0.0 if start is None else float(np.linalg.norm(np.asarray(start, dtype=float)))
-    conditions = (Check("‖w(0)‖", length, "==", 0.0),)
+    conditions = (Check("The student starts at zero", length, "==", 0.0, detail=f"‖w(0)‖ = {length:.3g}"),)
     if not conditions[0].holds:
         return Finding(conditions, ())
     path = distillation_flow(X, w_star, steps=steps)
     goal, name = (w_star, "w*") if whole_teacher else (distilled(X, w_star).w, "ŵ")
     distance = float((path.end - goal).norm())
-    rise = float(path["loss"].diff().max() / path["loss"][0]) if len(path) > 1 else 0.0
+    increase = float(path["loss"].diff().max() / path["loss"][0]) if len(path) > 1 else 0.0
     return Finding(conditions, (
-        Check(f"‖w(t) − {name}‖ {ended(path)}", measured(distance, path), "<=", NEAR * float(goal.norm())),
-        Check("largest rise of the loss from look to look, as a share of the first (eq. 5.8)", rise, "<=", NEAR),
+        Check(
+            f"The student ends at {name}, up to a distance of 10⁻⁶ ‖{name}‖",
+            measured(distance, path), "<=", NEAR * float(goal.norm()), detail=unfinished(path),
+        ),
+        Check(
+            "The loss never increases between two snapshots by more than 10⁻⁶ of its first value (5.8)",
+            increase, "<=", NEAR,
+        ),
     ))  # fmt: skip
 
 
-def ended(path: Trajectory[Tensor]) -> str:
-    """At the end; or why that was not reached."""
-    return "at the end" if path.reached else f"at the end, which is unknown: {path.says}"
+def unfinished(path: Trajectory[Tensor]) -> str:
+    """Why the limit is unknown; empty if the flow reached its end."""
+    return "" if path.reached else f"unknown, because {path.says}"
 
 
 def measured(number: float, path: Trajectory[Tensor]) -> float:
-    """The number if the flow came to its end; otherwise nothing is known of the limit."""
+    """The number if the flow reached its end, otherwise NaN."""
     return number if path.reached else float("nan")
 
 
@@ -73,9 +79,18 @@ def _of_transfer(X: Numbers, w_star: Numbers, *, steps: int = 2000) -> Finding:
 
 THEOREM = Theorem(
     id="T5.T1",
-    title="A shallow student learns the teacher's projection on its points",
-    statement="Gradient flow of a linear student on soft labels, from w(0) = 0, ends at ŵ, the projection of the "
-    "teacher w* on the span of the points: at w* itself once n ≥ d.",
+    title="A shallow student learns the projection of the teacher onto the span of its points",
+    statement="Train a linear student w on the soft labels of a linear teacher w* by gradient flow from w(0) = 0. "
+    "Then w(t) converges to ŵ, the projection of w* onto the span of the n points. If n ≥ d, then ŵ = w*.",
+    symbols={
+        "w(t)": "weights of the student at time t of the gradient flow",
+        "w*": "weights of the linear teacher",
+        "ŵ": "w* projected onto the span of the points",
+        "n": "number of points",
+        "d": "number of input dimensions",
+    },
+    in_print="The theorem holds almost surely: eq. 5.6 requires points of full rank. With ŵ defined as the projection "
+    "onto the span, it holds for points of any rank. The check uses this more general statement.",
     source="T5 theorem 5.1, eqs. 5.5 and 5.6",
     check=shallow_student,
     on={LinearTeacher: _of_transfer},
@@ -85,12 +100,12 @@ THEOREM = Theorem(
         Demonstration("8 points in R⁸", Verdict.HOLDS, lambda: shallow_student(*case(8, 8, 14))),
         Demonstration("16 points in R⁸", Verdict.HOLDS, lambda: shallow_student(*case(16, 8, 14))),
         Demonstration(
-            "a start that is not zero",
+            "Start not at zero",
             Verdict.NOT_APPLICABLE,
             lambda: shallow_student(*case(4, 8, 14), start=np.full(8, 0.1)),
         ),
         Demonstration(
-            "negative control: all of the teacher from 4 points in R⁸",
+            "Negative control: the whole teacher from 4 points in R⁸",
             Verdict.REFUTED,
             lambda: shallow_student(*case(4, 8, 14), whole_teacher=True),
         ),

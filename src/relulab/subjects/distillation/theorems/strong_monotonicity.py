@@ -1,10 +1,10 @@
-r"""T5.L1, more points never harm (T5 lemma 5.1, strong monotonicity).
+r"""T5.L1, strong monotonicity: more points never increase the angle to the teacher (T5 lemma 5.1).
 
-For full-rank transfer sets X₋ ⊂ X₊ the students have ᾱ(w*, ŵ(X₊)) ≤ ᾱ(w*, ŵ(X₋))   (5.24),
+For full-rank transfer sets X₋ ⊂ X₊ the students satisfy ᾱ(w*, ŵ(X₊)) ≤ ᾱ(w*, ŵ(X₋))   (5.24),
 
-since cos ᾱ(w*, ŵ(X)) = ‖P_X w*‖/‖w*‖ and the span of X₊ holds that of X₋. It is checked along chains: points are added
-one by one, in several random orders. While ŵ = 0, as for points at right angles to the teacher, its angle counts as
-π/2. A student that sees hard labels only has no such guarantee, nor have other minimizers of the distillation loss.
+because cos ᾱ(w*, ŵ(X)) = ‖P_X w*‖/‖w*‖ and the span of X₊ contains the span of X₋. The check adds points one by one, in
+several random orders. While ŵ = 0 (all points orthogonal to the teacher), the angle counts as π/2. Students trained on
+hard labels have no such guarantee, and neither do other minimizers of the distillation loss.
 """
 
 import numpy as np
@@ -21,22 +21,22 @@ from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeach
 from relulab.subjects.distillation.tools.nested import Nested, nested_students
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
-ROUNDING = 1e-7  # of an angle: its cosine is right to 1e-15, the angle itself to the root of that
+ROUNDING = 1e-7  # error of an angle whose cosine is accurate to 1e-15: about the square root of that
 
 
 def strong_monotonicity(
     X: Numbers, w_star: Numbers, *, orders: int = 10, most: int = 200, seed: int = 0, hard: bool = False
 ) -> Finding:
-    """Checks the lemma on a transfer set, adding its points one by one in ``orders`` random orders, up to ``most``.
+    """Check the lemma on a transfer set, adding its points one by one in several random orders.
 
     Args:
-        X: Points, (n, d), a point a row.
+        X: Points, (n, d), one point per row.
         w_star: The teacher w*, (d,), not zero.
         orders: Number of random orders in which points are added.
-        most: The most points that are added in each.
-        seed: Seed of the orders.
-        hard: A false variant of the statement, for the negative control: students of the teacher's hard labels, whose
-            limit is the max-margin vector.
+        most: Maximum number of points that are added in each order.
+        seed: Seed of the random orders.
+        hard: If True, check a false variant of the statement (negative control): students trained on the teacher's
+            hard labels, whose limit is the max-margin vector.
 
     >>> strong_monotonicity(np.eye(3) + 1, [1.0, 2.0, 3.0]).verdict.name
     'HOLDS'
@@ -45,18 +45,26 @@ def strong_monotonicity(
     rng = stream(0, Role.CHANCE, seed)
     chains = torch.stack([X[torch.from_numpy(rng.permutation(len(X))[:most])] for _ in range(orders)])
     nested = nested_students(chains, w_star)
+    dependent = _dependent(nested)
+    worst = f"in the worst of {orders:,} orders, {dependent:,} of {chains.shape[1]:,} points are not"
     conditions = (
-        Check("points of a chain that its predecessors span, before there are d of them", _dependent(nested), "<=", 0),
-    )
+        Check(
+            "Each of the first d points is linearly independent of the points before it",
+            dependent, "<=", 0, detail=worst if dependent else f"true in all of {orders:,} orders",
+        ),
+    )  # fmt: skip
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
     angles = _hard(chains, w_star) if hard else nested.angles()
-    rise = angles.diff(dim=-1).max() if angles.shape[-1] > 1 else torch.tensor(torch.nan)
-    says = f"largest rise of the angle to the teacher when a point is added, in {orders} orders"
-    return Finding(conditions, (Check(says, float(rise), "<=", ROUNDING),))
+    increase = angles.diff(dim=-1).max() if angles.shape[-1] > 1 else torch.tensor(torch.nan)
+    says = "The angle to the teacher never increases when a point is added"
+    several = angles.shape[-1] > 1
+    detail = f"largest change {float(increase):.3g}" if several else "unknown, because there is only one point"
+    return Finding(conditions, (Check(says, float(increase), "<=", ROUNDING, detail=detail),))
 
 
 def _dependent(nested: Nested) -> int:
+    """The largest number, over all orders, of dependent points among the first d."""
     first = nested.new[..., : nested.Q.shape[-1]]
     return int((~first).sum(-1).max())
 
@@ -78,17 +86,25 @@ def _twice() -> Finding:
 
 THEOREM = Theorem(
     id="T5.L1",
-    title="More points never harm",
-    statement="Of two transfer sets of full rank, one within the other, the student of the larger one has the smaller "
-    "angle to the teacher.",
+    title="Strong monotonicity: more points never increase the angle to the teacher",
+    statement="Let X₋ ⊂ X₊ be two transfer sets of full rank. Then ᾱ(w*, ŵ(X₊)) ≤ ᾱ(w*, ŵ(X₋)).",
+    symbols={
+        "X₋": "a transfer set",
+        "X₊": "a transfer set that contains X₋",
+        "w*": "weights of the linear teacher",
+        "ŵ(X)": "weights of the student distilled on X, w* projected onto the span of X",
+        "ᾱ(u, v)": "unsigned angle between u and v, in [0, π/2]",
+    },
+    in_print="The angle is undefined for ŵ = 0, which happens if all points are orthogonal to w*. Here it counts as "
+    "π/2. The text says that more data can never increase the transfer risk, but the lemma is about the angle.",
     source="T5 lemma 5.1, eq. 5.24",
     check=strong_monotonicity,
     on={LinearTeacher: strong_monotonicity},
     variants=("hard",),
     demonstrations=(
         Demonstration("15 points in R²⁰ at uniform angles to the teacher", Verdict.HOLDS, _case),
-        Demonstration("30 points in R²⁰, more than dimensions", Verdict.HOLDS, lambda: _case(30)),
-        Demonstration("every point twice: not of full rank", Verdict.NOT_APPLICABLE, _twice),
-        Demonstration("negative control: students of hard labels", Verdict.REFUTED, lambda: _case(hard=True)),
+        Demonstration("30 points in R²⁰, more points than dimensions", Verdict.HOLDS, lambda: _case(30)),
+        Demonstration("Every point twice, so not of full rank", Verdict.NOT_APPLICABLE, _twice),
+        Demonstration("Negative control: students trained on hard labels", Verdict.REFUTED, lambda: _case(hard=True)),
     ),
 )

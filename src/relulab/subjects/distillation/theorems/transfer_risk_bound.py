@@ -1,13 +1,13 @@
-r"""T5.T3, how fast a student learns (T5 theorem 5.3).
+r"""T5.T3, the transfer risk bound (T5 theorem 5.3).
 
 With p(θ) = P[ᾱ(w*, x) ≥ θ], the expected transfer risk of distillation is 0 for n ≥ d (5.18), and for n < d
 
     E R ≤ p(β) + p(π/2 − β)ⁿ   for every β in [0, π/2]   (5.19).
 
-An error needs a hard test point, at an angle of β or more, or a transfer set without any easy point, at an angle below
-π/2 − β. The proof rests on lemma 5.1, so on what gradient descent does: other minimizers of the same loss have no such
-bound. The least bound over β is compared with the measured risk; where p is estimated from a sample, by the upper end
-of its band.
+An error requires a hard test point (at an angle of β or more) or a transfer set without any easy point (at an angle
+below π/2 − β). The proof uses lemma 5.1, which is specific to gradient descent: other minimizers of the same loss have
+no such bound. The check compares the smallest bound over β with the measured risk. If p is estimated from a sample, the
+bound uses the upper end of its confidence band.
 """
 
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
@@ -30,28 +30,28 @@ def transfer_risk_bound(
     seed: int = 0,
     delta: float = 0.0,
 ) -> Finding:
-    """Checks the bound for students of n points of a sample X.
+    """Check the bound for students trained on n points of a sample X.
 
-    The law of angles is estimated from the sample, with a band of this confidence, unless it is known.
+    If the angle distribution ``law`` is not given, it is estimated from the sample with a confidence band.
 
     Args:
-        X: The sample, (N, d), an input a row.
+        X: The sample, (N, d), one input per row.
         w_star: The teacher w*, (d,), not zero.
-        law: The law of the angle between an input and the teacher. None estimates it from the sample.
-        n: Points per transfer set. None takes the least of d − 1, a quarter of the sample, and 20, but at least 1.
+        law: The distribution of the angle between an input and the teacher. If None, it is estimated from the sample.
+        n: Points per transfer set. Default: the smallest of d − 1, a quarter of the sample, and 20, but at least 1.
         sets: Number of random transfer sets over which the risk is averaged, at least 2.
-        confidence: Confidence of the band of an estimated law; a known law needs none.
+        confidence: Confidence of the band of an estimated distribution; not used with a known one.
         seed: Seed of the transfer sets.
-        delta: A false variant of the statement, for the negative control, if other than 0: the bound is claimed for
-            minimizers w_δ of the loss that gradient descent would not find.
+        delta: If not 0, check a false variant of the statement (negative control): the bound is claimed for
+            minimizers w_δ of the loss that gradient descent does not find.
 
     >>> transfer_risk_bound(**case(17, PolynomialAngles(2.0), d=6, N=200), n=5, sets=20).verdict.name
     'HOLDS'
     """
     learner = less_biased(delta) if delta else None
-    found = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
-    bound = transfer_bound(found.law, found.n, d=found.d).value.item()
-    return Finding(found.conditions, (found.against(bound),))
+    risk = measured(X, w_star, n=n, law=law, sets=sets, confidence=confidence, seed=seed, learner=learner)
+    bound = transfer_bound(risk.law, risk.n, d=risk.d).value.item()
+    return Finding(risk.conditions, (risk.against(bound),))
 
 
 def _case(kappa: float, n: int, **options) -> Finding:
@@ -61,8 +61,17 @@ def _case(kappa: float, n: int, **options) -> Finding:
 THEOREM = Theorem(
     id="T5.T3",
     title="The transfer risk bound",
-    statement="For n < d the expected transfer risk of distillation is at most p(β) + p(π/2 − β)ⁿ, for every β, where "
-    "p(θ) is the probability that an input has an angle of θ or more to the teacher; for n ≥ d it is 0.",
+    statement="Inputs have a density. For n ≥ d, the expected transfer risk of linear distillation is 0. For n < d, it "
+    "is at most p(β) + p(π/2 − β)ⁿ for every β in [0, π/2].",
+    symbols={
+        "n": "number of points in a transfer set",
+        "d": "number of input dimensions",
+        "p(θ)": "probability that the angle between an input and the teacher is at least θ",
+        "β": "any angle in [0, π/2]",
+    },
+    in_print="The proof ends with p(β) + (1 − p(β)) p(π/2 − β)ⁿ, which is slightly smaller than the stated bound. The "
+    "function transfer_bound computes it with tight=True; the check uses the bound as stated. The density of the "
+    "inputs is assumed at the beginning of the chapter, not in the theorem.",
     source="T5 theorem 5.3, eqs. 5.18 and 5.19",
     check=transfer_risk_bound,
     on={LinearTeacher: transfer_risk_bound},
@@ -70,12 +79,14 @@ THEOREM = Theorem(
     demonstrations=(
         Demonstration("10 points in R²⁰, uniform angles", Verdict.HOLDS, lambda: _case(1.0, 10)),
         Demonstration("10 points in R²⁰, angles with κ = 2", Verdict.HOLDS, lambda: _case(2.0, 10)),
-        Demonstration("20 points in R²⁰: no risk at all", Verdict.HOLDS, lambda: _case(1.0, 20)),
+        Demonstration("20 points in R²⁰: zero risk", Verdict.HOLDS, lambda: _case(1.0, 20)),
         Demonstration(
-            "inputs in a hyperplane: without a density", Verdict.NOT_APPLICABLE, lambda: flat(17, transfer_risk_bound)
+            "Inputs in a hyperplane, so without a density",
+            Verdict.NOT_APPLICABLE,
+            lambda: flat(17, transfer_risk_bound),
         ),
         Demonstration(
-            "negative control: minimizers that gradient descent does not find",
+            "Negative control: minimizers that gradient descent does not find",
             Verdict.REFUTED,
             lambda: _case(2.0, 19, delta=5.0),
         ),

@@ -1,4 +1,4 @@
-"""Laws of the angle between a point and a teacher, and points in R^d that follow them (T5 sections 5.3.2 and 5.4.1)."""
+"""Distributions of the angle between an input and the teacher, and points that follow them (T5 5.3.2 and 5.4.1)."""
 
 import math
 from dataclasses import dataclass
@@ -15,22 +15,26 @@ RIGHT = math.pi / 2
 
 @runtime_checkable
 class AngleLaw(Protocol):
-    """The law of an angle a in [0, π/2]."""
+    """A distribution of an angle a in [0, π/2]."""
 
     def p(self, theta: float | Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
         """The reverse distribution function p(θ) = P[a ≥ θ] (5.17)."""
         ...
 
     def quantile(self, u: Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
-        """The angle a with p(a) = u, for u in (0, 1]: of a uniform u it has the law."""
+        """The angle a with p(a) = u, for u in (0, 1]; for uniform u, it has this distribution."""
         ...
 
 
 @dataclass(frozen=True)
 class PolynomialAngles:
-    """p(θ) = (1 − θ/widest)^κ: the polynomial law of T5 corollary 5.2, or, with ``widest`` < π/2, one with a margin.
+    """The polynomial angle distribution p(θ) = (1 − θ/widest)^κ of T5 corollary 5.2.
 
-    κ = 1 is the uniform law on [0, widest]; with higher κ points lie nearer to the teacher.
+    κ = 1 is the uniform distribution on [0, widest]; for larger κ, points have smaller angles to the teacher.
+
+    Args:
+        kappa: The degree κ, above 0.
+        widest: The largest angle, in radians, at most π/2. Below π/2 there is a margin.
 
     >>> PolynomialAngles(kappa=2).p(np.array([0.0, math.pi / 4, math.pi / 2])).tolist()
     [1.0, 0.25, 0.0]
@@ -41,9 +45,9 @@ class PolynomialAngles:
 
     def __post_init__(self):
         if not 0 < self.kappa < math.inf:
-            raise UserError(f"kappa = {self.kappa}: a positive number is needed, at 0 all points are at one angle")
+            raise UserError(f"expected a positive finite kappa, got kappa = {self.kappa}")
         if not 0 < self.widest <= RIGHT:
-            raise UserError(f"widest = {self.widest}: an angle up to π/2 is needed, in radians")
+            raise UserError(f"expected an angle above 0 and at most π/2 in radians, got widest = {self.widest}")
 
     def p(self, theta):
         return np.clip(1 - np.asarray(theta, dtype=float) / self.widest, 0, 1) ** self.kappa
@@ -54,10 +58,13 @@ class PolynomialAngles:
 
 @dataclass(frozen=True)
 class SphereAngles:
-    """The law of the angle when x/‖x‖ is uniform on the sphere of R^d, as for Gaussian inputs.
+    """The angle distribution if x/‖x‖ is uniform on the unit sphere of R^d, as for Gaussian inputs.
 
-    cos² a has the law Beta(1/2, (d − 1)/2), whatever the teacher. In high dimensions nearly all angles are nearly
-    right: the alignment of such a task is poor.
+    cos² a has the distribution Beta(1/2, (d − 1)/2) for every teacher. In high dimensions almost all angles are close
+    to π/2, so the inputs are poorly aligned with the teacher.
+
+    Args:
+        d: Number of input dimensions, at least 2.
 
     >>> SphereAngles(d=2).p(np.array([0.0, math.pi / 4, math.pi / 2])).round(12).tolist()
     [1.0, 0.5, 0.0]
@@ -67,7 +74,7 @@ class SphereAngles:
 
     def __post_init__(self):
         if self.d < 2:
-            raise UserError(f"d = {self.d}: in one dimension every angle is 0")
+            raise UserError(f"expected at least 2 dimensions, got d = {self.d}: in one dimension every angle is 0")
 
     def p(self, theta):
         return betainc(0.5, (self.d - 1) / 2, np.cos(np.clip(theta, 0, RIGHT)) ** 2)
@@ -78,10 +85,14 @@ class SphereAngles:
 
 @dataclass(frozen=True)
 class Angular:
-    """Points x = ν(cos a · e₁ + sin a · u): a of a law, u uniform among unit vectors orthogonal to e₁, ν ~ N(0, 1).
+    """A task with a given angle distribution: points x = ν(cos a · e₁ + sin a · u) and the teacher e₁.
 
-    The task of T5 section 5.4.1 for the teacher e₁, the first axis; ``e1`` is that teacher. As soft labels do not
-    care about rotations, any other direction is this one in other coordinates.
+    The angle a follows ``law``, u is uniform on the unit vectors orthogonal to e₁, and ν ~ N(0, 1) (T5 section 5.4.1).
+    The teacher ``e1`` is the first axis. Distillation does not depend on rotations, so this covers every teacher.
+
+    Args:
+        d: Number of input dimensions, at least 2.
+        law: The distribution of the angle between a point and the teacher.
 
     >>> Angular(3, PolynomialAngles()).draw(np.random.default_rng(0), 4).shape
     (4, 3)
@@ -92,13 +103,15 @@ class Angular:
 
     def __post_init__(self):
         if self.d < 2:
-            raise UserError(f"d = {self.d}: angles to speak of begin at d = 2")
+            raise UserError(f"expected at least 2 dimensions, got d = {self.d}: in one dimension every angle is 0")
 
     @property
     def e1(self) -> Float64[np.ndarray, " d"]:
+        """The teacher, (d,), the first axis."""
         return np.eye(1, self.d)[0]
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        """Draw n points, one per row."""
         a = self.law.quantile(1 - rng.random(n))  # 1 − random() lies in (0, 1]
         nu = rng.standard_normal(n)
         u = rng.standard_normal((n, self.d - 1))

@@ -1,4 +1,4 @@
-"""The law of angles between a teacher and points, from a sample of points (T5 eq. 5.17), with a band that holds."""
+"""The angle distribution estimated from a sample of points (T5 eq. 5.17), with a confidence band."""
 
 import math
 from functools import cached_property
@@ -13,15 +13,16 @@ from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 
 class EstimatedAngles:
-    """An angle law known by N angles: ``share`` is theirs, ``p`` lies above the true p everywhere with ``confidence``.
+    """An angle distribution estimated from N angles.
 
-    By Dvoretzky, Kiefer and Wolfowitz, with Massart's constant, P[p ≤ share + e for all θ] ≥ 1 − exp(−2Ne²) for e ≥
-    √(log 2/(2N)), so e = √(log(1/(1 − confidence))/(2N)) will do. Since the band holds for all θ at once, a bound may
-    choose its β by looking at the sample.
+    ``share`` is the share of angles in the sample. ``p`` is the share plus a band e: with probability ``confidence``,
+    it is above the true p for all θ. By the Dvoretzky–Kiefer–Wolfowitz inequality with Massart's constant,
+    P[p ≤ share + e for all θ] ≥ 1 − exp(−2Ne²) for e ≥ √(log 2/(2N)), so e = √(log(1/(1 − confidence))/(2N)). Since
+    the band holds for all θ at once, a bound may choose its β from the sample.
 
     Args:
         angles: Angles between inputs and the teacher, in radians from 0 to π/2.
-        confidence: Confidence of the band, from 0.5 to below 1. With None the band is the share itself.
+        confidence: Confidence of the band, from 0.5 to below 1. If None, the band is 0.
 
     >>> law = EstimatedAngles(np.linspace(0.1, 1.5, 200), confidence=0.95)
     >>> float(law.share(0.8)), round(float(law.p(0.8)), 4)
@@ -31,11 +32,11 @@ class EstimatedAngles:
     def __init__(self, angles: Numbers, confidence: float | None = 0.95):
         a = np.sort(np.asarray(angles, dtype=float).reshape(-1))
         if not len(a):
-            raise UserError("there are no angles: a sample of one point at least is needed")
+            raise UserError("expected at least one angle, got none")
         if not (np.isfinite(a).all() and a[0] >= 0 and a[-1] <= RIGHT + 1e-12):
-            raise UserError(f"angles from {a[0]:g} to {a[-1]:g}: they must lie from 0 to π/2, in radians")
+            raise UserError(f"expected angles from 0 to π/2 in radians, got {a[0]:g} to {a[-1]:g}")
         if confidence is not None and not 0.5 <= confidence < 1:
-            raise UserError(f"confidence {confidence}: from 0.5 to less than 1, where the band is known to hold")
+            raise UserError(f"expected confidence from 0.5 to below 1, where the band is valid, got {confidence}")
         self.angles: Float64[np.ndarray, " N"] = a.clip(max=RIGHT)
         self.confidence = confidence
 
@@ -45,47 +46,53 @@ class EstimatedAngles:
 
     @classmethod
     def of(cls, X: Numbers, w_star: Numbers, confidence: float | None = 0.95) -> "EstimatedAngles":
-        """The law of a teacher and a sample of inputs."""
+        """Estimate the distribution of the angle between inputs and the teacher.
+
+        Args:
+            X: The sample, (N, d), one input per row, none of them zero.
+            w_star: The teacher w*, (d,), not zero.
+            confidence: Confidence of the band, from 0.5 to below 1. If None, the band is 0.
+        """
         X, w_star = transfer(X, w_star)
         zero = (~X.any(-1)).nonzero()
         if len(zero):
             raise UserError(
-                f"{len(zero)} of {X.shape[-2]} points are zero, the first is row {int(zero[0, -1])}: such a point has "
-                "no angle with the teacher, remove it"
+                f"{len(zero)} of {X.shape[-2]} points are zero and have no angle to the teacher (the first is row "
+                f"{int(zero[0, -1])}): remove them"
             )
         return cls(angle(X, w_star).numpy(), confidence)
 
     @cached_property
     def band(self) -> float:
-        """e, how far the band lies above the share."""
+        """The width e of the band above the share."""
         if self.confidence is None:
             return 0.0
         return math.sqrt(-math.log(1 - self.confidence) / (2 * len(self.angles)))
 
     def share(self, theta: float | Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
-        """The share of angles that are θ or more."""
+        """The share of angles in the sample that are at least θ."""
         return np.asarray(1 - np.searchsorted(self.angles, theta, side="left") / len(self.angles))
 
     def p(self, theta: float | Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
-        """The upper end of the band, at most 1."""
+        """The upper end of the band at θ, at most 1."""
         return np.asarray(np.minimum(1.0, self.share(theta) + self.band))
 
     def quantile(self, u: Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
-        """An angle of the sample: of a uniform u, each is as likely."""
+        """An angle of the sample; for uniform u, each angle is equally likely."""
         at = np.ceil(np.asarray(u, dtype=float) * len(self.angles)).astype(int)
         return self.angles[::-1][at.clip(1) - 1]
 
     @property
     def steps(self) -> Float64[np.ndarray, " k"]:
-        """The least θ of every value of p: 0, and just beyond each angle."""
+        """The smallest θ for each value of p: 0, and just above each angle."""
         return np.concatenate([[0.0], np.nextafter(np.unique(self.angles), 2)])
 
     @property
     def kappa(self) -> float:
-        """The degree κ of the polynomial law that suits the sample best, by maximum likelihood (T5 corollary 5.2).
+        """The maximum-likelihood degree κ of the polynomial distribution (T5 corollary 5.2).
 
-        Under p(θ) = (1 − 2θ/π)^κ the numbers −log(1 − 2a/π) are exponential of rate κ, so κ is one over their mean: 0
-        if an angle is right. It describes the sample; that p lies below the polynomial it does not say.
+        If p(θ) = (1 − 2θ/π)^κ, the numbers −log(1 − 2a/π) are exponential with rate κ, so κ is estimated by one over
+        their mean. It is 0 if an angle is π/2. The fit does not imply that p is below the polynomial.
         """
         with np.errstate(divide="ignore"):
             mean = -np.log1p(-self.angles / RIGHT).mean()

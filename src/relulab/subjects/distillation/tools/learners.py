@@ -1,4 +1,4 @@
-"""Learners of a linear teacher beside gradient descent: hard targets, and minimizers without its bias (T5 5.4)."""
+"""Learners other than gradient descent: hard targets, and minimizers with less bias (T5 section 5.4)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,17 +13,17 @@ from relulab.subjects.distillation.tools.nested import Nested, nested_students
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 Learner = Callable[[Nested, Sequence[int], np.random.Generator], Tensor]
-"""From nested transfer sets and numbers n to the weights of the students of the first n points: sets, n, d."""
+"""Maps nested transfer sets and numbers n to the weights, (sets, n, d), of the students of the first n points."""
 
 
 def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
-    """The student that sees labels 0 and 1 only: the max-margin vector of the teacher's answers, without a bias.
+    """The student of hard labels: the max-margin vector of the teacher's answers, without a bias.
 
-    To it the direction of gradient descent on the logistic loss tends. The shortest w with y_i wᵀx_i ≥ 1, where
-    y_i = ±1 is the teacher's answer; it lies in the span of the points, so it is sought in coordinates of that span.
+    It is the shortest w with y_i wᵀx_i ≥ 1, where y_i = ±1 is the teacher's answer. Gradient descent on the logistic
+    loss converges to its direction.
 
     Args:
-        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        X: Points, (n, d), one point per row, or (…, n, d) for many sets.
         w_star: The teacher w*, (d,), not zero.
 
     >>> hard_target([[2.0, 0.0], [0.0, -4.0]], [1.0, 1.0]).tolist()
@@ -40,16 +40,16 @@ def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
 def unbiased(
     X: Numbers, w_star: Numbers, delta: float | Sequence[float], rng: np.random.Generator | int
 ) -> Float64[Tensor, "k *sets d"]:
-    """Minimizers w_δ = ŵ + δ‖ŵ‖ q/‖q‖ of the distillation loss, one a δ, q Gaussian and orthogonal to the points.
+    """Minimizers w_δ = ŵ + δ‖ŵ‖ q/‖q‖ of the distillation loss, with q Gaussian and orthogonal to the points.
 
-    One q serves all δ. All fit the soft labels exactly; with larger δ less of gradient descent's preference for the
-    span is left. Where the points span R^d there is one minimizer only, and w_δ = w*.
+    All of them fit the soft labels exactly. A larger δ means less of the bias of gradient descent toward the span of
+    the points. The same q is used for all δ. If the points span R^d, the minimizer is unique and w_δ = w*.
 
     Args:
-        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
+        X: Points, (n, d), one point per row, or (…, n, d) for many sets.
         w_star: The teacher w*, (d,), not zero.
-        delta: One δ or several.
-        rng: Where q is drawn from: a generator, or a seed.
+        delta: One δ or several; one row of the result for each.
+        rng: Random generator or seed for q.
 
     >>> w = unbiased([[1.0, 0.0, 0.0]], [2.0, 1.0, 1.0], [0.0, 3.0], np.random.default_rng(0))
     >>> w[:, 0].tolist(), round(w[1, 1:].norm().item(), 12)
@@ -57,29 +57,29 @@ def unbiased(
     """
     deltas = np.atleast_1d(np.asarray(delta, dtype=float))
     if deltas.ndim != 1 or not np.isfinite(deltas).all():
-        raise UserError(f"delta = {delta}: finite numbers were expected")
+        raise UserError(f"expected finite numbers, got delta = {delta}")
     rng, nested = np.random.default_rng(rng), nested_students(X, w_star)
     g = torch.from_numpy(rng.standard_normal((*nested.Q.shape[:-2], 1, nested.Q.shape[-1])))
     w, step = nested.students()[..., -1, :], complement(nested, [nested.Q.shape[-2]], g)[..., 0, :]
-    return torch.stack([w + float(one) * w.norm(dim=-1, keepdim=True) * step for one in deltas])
+    return torch.stack([w + float(delta) * w.norm(dim=-1, keepdim=True) * step for delta in deltas])
 
 
 def complement(nested: Nested, at: Sequence[int], g: Float64[Tensor, "*sets #k d"]) -> Float64[Tensor, "*sets k d"]:
-    """The direction of g within the complement of the first n points, for each n of ``at``; 0 where they span all.
+    """The unit direction of g in the orthogonal complement of the first n points, for each n in ``at``.
 
-    g has one vector for all n, or one for each.
+    It is 0 if the points span R^d. ``g`` holds one vector for all n, or one for each.
     """
-    found = []
-    for n, one in zip(at, g.expand(*g.shape[:-2], len(at), g.shape[-1]).unbind(-2), strict=True):
+    steps = []
+    for n, vector in zip(at, g.expand(*g.shape[:-2], len(at), g.shape[-1]).unbind(-2), strict=True):
         Q = nested.Q[..., :n, :]
-        q = one - ((one[..., None, :] @ Q.mT) @ Q)[..., 0, :]
-        full = nested.new[..., :n].sum(-1, keepdim=True) == one.shape[-1]
-        found.append(torch.where(full, 0.0, q / q.norm(dim=-1, keepdim=True)))
-    return torch.stack(found, -2)
+        q = vector - ((vector[..., None, :] @ Q.mT) @ Q)[..., 0, :]
+        full = nested.new[..., :n].sum(-1, keepdim=True) == vector.shape[-1]
+        steps.append(torch.where(full, 0.0, q / q.norm(dim=-1, keepdim=True)))
+    return torch.stack(steps, -2)
 
 
 def less_biased(delta: float) -> Learner:
-    """The learner w_δ, for students of growing sets: a new q for every one."""
+    """The learner w_δ, with a new random q for every student."""
 
     def learn(nested: Nested, at: Sequence[int], rng: np.random.Generator) -> Tensor:
         w = nested.students()[..., [n - 1 for n in at], :]
@@ -90,10 +90,10 @@ def less_biased(delta: float) -> Learner:
 
 
 def pushed(epsilon: float) -> Learner:
-    """Students off ŵ by ε‖ŵ‖, ε < 1, that are turned away from the teacher as far as that lets them be.
+    """Students at distance ε‖ŵ‖ from ŵ, ε < 1, turned away from the teacher as far as possible.
 
-    By the angle a = arcsin ε, in the plane of ŵ and w*: of all vectors within ε‖ŵ‖ of ŵ those at a tangent are turned
-    most, and their length is cos a ‖ŵ‖. Where ŵ is along w*, in a random plane.
+    The angle is a = arcsin ε, in the plane of ŵ and w*. Of all vectors within ε‖ŵ‖ of ŵ, the tangent ones are turned
+    most; their length is cos a ‖ŵ‖. If ŵ is parallel to w*, a random plane is used.
     """
 
     def learn(nested: Nested, at: Sequence[int], rng: np.random.Generator) -> Tensor:
@@ -111,5 +111,5 @@ def pushed(epsilon: float) -> Learner:
 
 
 def _across(x: Float64[Tensor, "*sets d"], v: Float64[Tensor, "*sets d"]) -> Float64[Tensor, "*sets d"]:
-    """What of x is orthogonal to the unit vectors v."""
+    """The part of x that is orthogonal to the unit vectors v."""
     return x - (x * v).sum(-1, keepdim=True) * v

@@ -1,4 +1,4 @@
-"""What a user brings for linear distillation: points, and a linear teacher as weights or as its soft labels."""
+"""The input for linear distillation: points, and a linear teacher given by its weights or its soft labels."""
 
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -17,7 +17,7 @@ Array = Tensor | np.ndarray
 
 
 class Brought(NamedTuple):
-    """Points (n, d), the teacher's weights (d,), and whether the last of those is a bias."""
+    """Points (n, d), the teacher's weights (d,), and whether the last weight is a bias."""
 
     X: Array
     w_star: Array
@@ -25,42 +25,42 @@ class Brought(NamedTuple):
 
 
 class LinearTeacher(Input):
-    """Points and a linear teacher: a file of its weights, or a column with its soft labels."""
+    """Points and a linear teacher, given by a file of weights or a column of soft labels."""
 
     title: ClassVar = "points and a linear teacher"
 
     data: Path
-    """Points, one a row: .npy, .npz, .safetensors, .csv, .tsv, .parquet; all columns."""
+    """Points, one per row, all columns: .npy, .npz, .safetensors, .csv, .tsv or .parquet."""
     teacher: Path | None = None
-    """Weights of a linear teacher: .npy, .npz, .safetensors, .pt."""
+    """Weights of the linear teacher: .npy, .npz, .safetensors or .pt."""
     label: str | None = None
-    """Instead of the weights: column or array with the teacher's soft labels."""
+    """Column or array with the teacher's soft labels, instead of --teacher."""
 
     @model_validator(mode="after")
     def _one_teacher(self) -> "LinearTeacher":
         if (self.teacher is None) == (self.label is None):
-            given = "neither --teacher nor --label" if self.teacher is None else "both --teacher and --label"
-            raise UserError(f"{given}: one is needed, a file of weights or a column with the teacher's soft labels")
+            given = "neither" if self.teacher is None else "both"
+            raise UserError(
+                f"expected either --teacher or --label, got {given}: give a file of weights or a column of soft labels"
+            )
         return self
 
     def load(self) -> tuple[Array, Array]:
-        """The points and the teacher's weights."""
+        """Load the points and the teacher's weights."""
         return self.brought()[:2]
 
     def brought(self) -> Brought:
-        """The points as the teacher sees them, with a column of ones where it has a bias."""
+        """Load the points and the teacher; a teacher with a bias gets points with a column of ones."""
         X, y = read_features(self.data, self.label)
         if self.teacher is not None:
             w = read_linear_teacher(self.teacher, X.shape[1])
             return Brought(with_ones(X, w), w, len(w) > X.shape[1])
         if y is None or y.dtype.kind not in "fiub":
-            raise UserError(
-                f"{self.data}: {self.label} has words, numbers between 0 and 1 were expected, the teacher's soft labels"
-            )
+            raise UserError(f"{self.data}: expected soft labels between 0 and 1 in {self.label}, got text")
         try:
             return Brought(*from_labels(X, y), False)
         except UserError as error:
-            try:  # perhaps a teacher with a bias
+            try:  # the teacher may have a bias
                 return Brought(*from_labels(np.column_stack([X, np.ones(len(X))]), y), True)
             except UserError:
                 raise error from None

@@ -1,4 +1,4 @@
-"""The expected transfer risk against the number of points, measured: for tasks of a known law and for a sample."""
+"""Measured transfer risk against the number of points: for tasks with a known angle distribution and for samples."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,14 +16,14 @@ from relulab.subjects.distillation.tools.learners import Learner
 from relulab.subjects.distillation.tools.nested import nested_students
 from relulab.subjects.distillation.tools.transfer import Numbers, directions, transfer
 
-BLOCK = 2e7  # numbers that are held at once
-DOUBTFUL = 1e-10  # cosine to a boundary below which it is asked whether rounding decides the side
+BLOCK = 2e7  # how many numbers are held in memory at once
+DOUBTFUL = 1e-10  # cosine to the decision boundary below which rounding may decide the side
 
 
 class Curve(NamedTuple):
-    """The mean risk of students of n points with an interval for its expectation, and the mean rank of their points.
+    """The mean risk of students of n points with a confidence interval, and the mean rank of their points.
 
-    A rank below min(n, d) says that points are linearly dependent.
+    A rank below min(n, d) means that the points are linearly dependent.
     """
 
     n: Int64[np.ndarray, " k"]
@@ -36,13 +36,13 @@ class Curve(NamedTuple):
 def angular_risks(
     task: Angular, n: Sequence[int], sets: int, rng: np.random.Generator
 ) -> Float64[np.ndarray, "sets k"]:
-    """The exact risk, over all inputs, of the students of n points, for many transfer sets of an angular task.
+    """The exact transfer risk of students of n points, for many random transfer sets of an angular task.
 
     Args:
-        task: The task: dimensions, law of angles, and the teacher e₁.
-        n: Numbers of points, each at least 1; one column of the answer for each.
-        sets: Number of transfer sets, at least 2; one row for each.
-        rng: Where the points are drawn from.
+        task: The task: number of dimensions, angle distribution, and the teacher e₁.
+        n: Numbers of points, each at least 1; one column of the result for each.
+        sets: Number of transfer sets, at least 2; one row of the result for each.
+        rng: Random generator for the points.
 
     >>> from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles
     >>> risks = angular_risks(Angular(3, PolynomialAngles()), [1, 3], 4, np.random.default_rng(0))
@@ -67,27 +67,27 @@ def sample_risks(
     learner: Learner | None = None,
     confidence: float = 0.95,
 ) -> Curve:
-    """The expected risk of students of n points of a sample, on points of it that they do not see.
+    """The measured risk of students of n points of a sample, on points that they were not trained on.
 
-    A random half of the sample (or as many as the largest n, if that is more) is for transfer sets, drawn from these H
-    points without replacement, the rest for counting errors. The sets and the points are both random, so the interval
-    has two parts, whose squares add. That of points is Clopper and Pearson's for the mean of how often a point is
-    missed, which knows that errors too rare to be met may be there. That of sets is Student's for the variance
+    A random half of the sample (or more, if the largest n needs more) is used for transfer sets, which are drawn from
+    these H points without replacement. Errors are counted on the rest. Both the sets and the points are random, so the
+    interval has two parts, whose squares add up. The part of the points is the Clopper–Pearson interval of the mean
+    error rate, which allows for errors too rare to be observed. The part of the sets is the Student interval with the
+    variance
 
         s²/sets + s²/(1 − n/H) · n/H,
 
-    s² of the risks of sets: the second part is what the choice of H points has on a mean over their subsets, at most
-    (Hoeffding), with s² as it would be in sets that do not overlap. At n = H all sets are the same one, and nothing
-    is known: the interval is [0, 1].
+    where s² is the variance of the risk over sets. The second term bounds the effect of the choice of the H points on a
+    mean over their subsets (Hoeffding), with s² corrected for overlapping sets. For n = H all sets are the same, so
+    nothing is known and the interval is [0, 1].
 
     Args:
-        X: The sample, (N, d), an input a row.
+        X: The sample, (N, d), one input per row.
         w_star: The teacher w*, (d,), not zero.
-        n: Points of a transfer set, one number or several, each at most N − 2.
+        n: Points per transfer set, one number or several, each at most N − 2.
         sets: Number of random transfer sets, at least 2.
-        rng: Where the sets are drawn from: a generator, or a seed.
-        learner: A learner other than distillation, which gives weights of its own (see learners.py). None is
-            distillation.
+        rng: Random generator or seed for the sets.
+        learner: The learner that gives the students' weights (see learners.py). Default: distillation.
         confidence: Confidence of the interval, between 0 and 1.
 
     >>> X = np.random.default_rng(0).standard_normal((50, 2))
@@ -96,23 +96,23 @@ def sample_risks(
     """
     rng = np.random.default_rng(rng)
     X, w_star = transfer(X, w_star)
-    X, w_star = directions(X), directions(w_star[None])[0]  # no answer depends on a length
+    X, w_star = directions(X), directions(w_star[None])[0]  # answers do not depend on lengths
     ns = _sizes(n, len(X))
     at = ns.tolist()
     order = torch.from_numpy(rng.permutation(len(X)))
-    here = max(len(X) // 2, int(ns.max()))
-    some, rest = X[order[:here]], X[order[here:]]
+    pool_size = max(len(X) // 2, int(ns.max()))
+    pool, rest = X[order[:pool_size]], X[order[pool_size:]]
     truth = _answers(rest, w_star[None], computed=False)
     by_set, rank = [], torch.zeros(len(ns), dtype=torch.int64)
     for block in _blocks(sets, int(ns.max()) * X.shape[1] + len(rest) * len(ns)):
-        chosen = np.stack([rng.permutation(here)[: ns.max()] for _ in range(block)])
-        nested = nested_students(some[torch.from_numpy(chosen)], w_star)
+        chosen = np.stack([rng.permutation(pool_size)[: ns.max()] for _ in range(block)])
+        nested = nested_students(pool[torch.from_numpy(chosen)], w_star)
         w = learner(nested, at, rng) if learner else nested.students()[:, ns - 1]  # block k d
         by_set.append((_answers(rest, w, computed=True) != truth).double().mean(1))
         rank = rank + nested.new.cumsum(-1)[:, ns - 1].sum(0)
     risks = torch.cat(by_set)
     mean, points = risks.mean(0), counted(risks.mean(0) * len(rest), len(rest), confidence=confidence)
-    used = torch.from_numpy(ns / here)
+    used = torch.from_numpy(ns / pool_size)
     spread = (1 / sets + torch.where(used < 1, used / (1 - used), 0.0)).sqrt()
     over_sets = stdtrit(sets - 1, (1 + confidence) / 2) * risks.std(0) * spread
     over_sets = torch.where(used < 1, over_sets, 1.0)
@@ -123,9 +123,9 @@ def sample_risks(
 def _answers(
     X: Float64[Tensor, "N d"], w: Float64[Tensor, "*sets k d"], *, computed: bool
 ) -> Bool[Tensor, "*sets N k"]:
-    """1{wᵀx ≥ 0} for unit points; one whose wᵀx is no more than rounding lies on the boundary.
+    """The answers 1{wᵀx ≥ 0} for unit points; if wᵀx is only rounding, the point counts as on the boundary.
 
-    Rounding is that of the sum, and, for weights that were ``computed``, that of every weight, a share of their norm.
+    The rounding error is that of the sum. For ``computed`` weights, each weight has an error relative to their norm.
     """
     z, size = X @ w.mT, w.norm(dim=-1)[..., None, :]
     if not (z.abs() < DOUBTFUL * size).any():
@@ -137,17 +137,15 @@ def _answers(
 def _sizes(n: int | Sequence[int], N: int) -> Int64[np.ndarray, " k"]:
     ns = np.atleast_1d(np.asarray(n, dtype=np.int64))
     if not len(ns) or ns.min() < 1:
-        raise UserError(f"n = {ns.tolist()}: whole numbers from 1 were expected, the points of a transfer set")
+        raise UserError(f"expected positive integers (points per transfer set), got n = {ns.tolist()}")
     if ns.max() > N - 2:
-        raise UserError(
-            f"n = {ns.max()} of {N} points: at least 2 must be left over to count errors on, so at most {N - 2}"
-        )
+        raise UserError(f"n = {ns.max()} leaves fewer than 2 of {N} points to count errors on: use at most {N - 2}")
     return ns
 
 
 def _blocks(sets: int, numbers: float) -> list[int]:
-    """How many sets are worked on at once, given the numbers that one needs."""
+    """Split the sets into blocks that fit in memory, given how many numbers one set needs."""
     if sets < 2:
-        raise UserError(f"{sets} transfer sets: a mean with its error needs at least 2")
+        raise UserError(f"expected at least 2 transfer sets, got sets = {sets}")
     size = int(max(1, min(sets, BLOCK // max(numbers, 1))))
     return [min(size, sets - i) for i in range(0, sets, size)]

@@ -1,4 +1,4 @@
-"""The dimensions that a sample of points spans, and the numbers of points that are of interest for it."""
+"""The dimensions that a sample of points spans, and default numbers of points for risk curves."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from torch import Tensor
 
 from relulab.subjects.distillation.tools.nested import DEPENDENT, nested_students
 
-PROBES = 5  # sets of d points whose rank is looked at before sizes are chosen
+PROBES = 5  # number of sets of d points whose rank is computed to choose the sizes
 
 
 class Span(NamedTuple):
-    """The dimensions that points span, those that a half of them does, and w* within and outside of the span."""
+    """The rank of all points and of a random half, w* projected onto the span, and its relative part outside."""
 
     rank: int
     half: int
@@ -22,15 +22,21 @@ class Span(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether the other half added nothing, so that further points of the kind will hardly do."""
+        """Whether half of the points span as much as all, so that new points are unlikely to add dimensions."""
         return self.rank == self.half
 
 
 def sample_span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.random.Generator) -> Span:
-    """The span of unit points. Directions count that they have more than 1e-10 of, as in ``nested_students``."""
+    """Compute the span of unit points; singular values below 10⁻¹⁰ of the largest do not count.
+
+    Args:
+        X: Unit points, (N, d), one per row.
+        w: The teacher, (d,).
+        rng: Random generator for the random half.
+    """
 
     def basis(rows: Tensor) -> Tensor:
-        # the triangle of a QR factorization has the same span and is small, however many points there are
+        # The R factor has the same row span as the points and is small for any number of points.
         _, s, V = torch.linalg.svd(torch.linalg.qr(rows, mode="r").R, full_matrices=False)
         return V[s > DEPENDENT * s[0]]
 
@@ -41,7 +47,7 @@ def sample_span(X: Float64[Tensor, "N d"], w: Float64[Tensor, " d"], rng: np.ran
 
 
 def ends(X: Tensor, w: Tensor, span: Span, rng: np.random.Generator) -> list[int]:
-    """Numbers of points at which the risk may end: the rank and d, and 2d where a few sets of d points have less."""
+    """Numbers of points at which the risk may reach 0: the rank and d, and 2d if sets of d points lack full rank."""
     d = X.shape[1]
     sets = np.stack([rng.permutation(len(X))[:d] for _ in range(PROBES)])
     lower = nested_students(X[torch.from_numpy(sets)], w).new.sum(-1) < min(len(X), span.rank)
@@ -49,7 +55,7 @@ def ends(X: Tensor, w: Tensor, span: Span, rng: np.random.Generator) -> list[int
 
 
 def usual_sizes(N: int, *ends: int) -> list[int]:
-    """1, 2, 5, 10, … up to a quarter of N points, so that two sets need not overlap, and the ends below a half.
+    """The default numbers of points: 1, 2, 5, 10, … up to a quarter of N, and the ``ends`` below half of N.
 
     >>> usual_sizes(100, 17, 20), usual_sizes(30, 30, 100), usual_sizes(60, 25)
     ([1, 2, 5, 10, 17, 20], [1, 2, 5, 7], [1, 2, 5, 10, 15, 25])

@@ -1,4 +1,4 @@
-"""The span of the points, all that a student can learn in, for points of any rank (T5 eq. D.3 and lemma D.1)."""
+"""The span of the points, which contains every student, for points of any rank (T5 eq. D.3 and lemma D.1)."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from relulab.subjects.distillation.tools.transfer import directions
 
 
 class Span(NamedTuple):
-    """Orthonormal rows V; those with ``kept`` span the points, the others are rounding."""
+    """Orthonormal rows V. The rows marked ``kept`` are a basis of the span of the points; the others are rounding."""
 
     V: Float64[Tensor, "*sets k d"]
     kept: Bool[Tensor, "*sets k"]
@@ -20,15 +20,18 @@ class Span(NamedTuple):
         return self.kept.sum(-1)
 
     def projected(self, w: Float64[Tensor, "*vectors d"]) -> Float64[Tensor, "*projections d"]:
-        """P_X w, the part of w in the span; on all of R^d that is w itself, without rounding."""
+        """The projection P_X w of w onto the span; if the points span R^d, w itself without rounding."""
         inside = (((self.V @ w[..., None])[..., 0] * self.kept)[..., None, :] @ self.V)[..., 0, :]
         return torch.where(self.rank[..., None] == self.V.shape[-1], w, inside)
 
 
 def span(X: Float64[Tensor, "*sets n d"]) -> Span:
-    """The singular vectors of the unit rows x_i/‖x_i‖, as what points span does not depend on their lengths.
+    """Compute the span of points from the singular vectors of the unit rows x_i/‖x_i‖.
 
-    Kept are those whose value is above max(n, d) · eps of the largest.
+    Singular vectors are kept if their singular value is above max(n, d) · eps times the largest one.
+
+    Args:
+        X: Points, (…, n, d), one point per row.
 
     >>> span(torch.tensor([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]).double()).rank.item()
     1

@@ -1,4 +1,4 @@
-"""A transfer set: points in rows and the linear teacher that labels them, checked before anything is computed."""
+"""Transfer sets: points in rows and the linear teacher that labels them, with checks of the input."""
 
 from typing import NamedTuple
 
@@ -10,68 +10,72 @@ from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor
 
-LINEAR = 1e-6  # how far labels may be from those of a linear teacher, in units of the largest logit
-DIGITS = range(4, 10)  # after the point, with which labels count as rounded
+LINEAR = 1e-6  # largest misfit of labels to a linear teacher, relative to the largest logit
+DIGITS = range(4, 10)  # numbers of decimal digits that labels may be rounded to
 
 
 class Transfer(NamedTuple):
-    """Points x_i in rows, or many sets of them, and the teacher w*. T5 writes X with a point a column."""
+    """Points x_i in rows, or many sets of them, and the teacher w*. T5 has the points in columns."""
 
     X: Float64[Tensor, "*sets n d"]
     w_star: Float64[Tensor, " d"]
 
 
 def transfer(X: Numbers, w_star: Numbers) -> Transfer:
-    """Points and a teacher that fit together: finite, at least one point, a teacher that is not zero; in float64.
+    """Check points and a teacher and convert them to float64.
+
+    All numbers must be finite, there must be at least one point, and the teacher must not be zero.
 
     Args:
-        X: Points, (n, d), a point a row, or (…, n, d) for many sets.
-        w_star: The teacher w*, (d,), or a matrix of one row or column.
+        X: Points, (n, d), one point per row, or (…, n, d) for many sets.
+        w_star: The teacher w*, (d,), or a matrix with one row or one column.
 
     >>> transfer([[1.0, 2.0]], [1.0, 0.0]).X.shape
     torch.Size([1, 2])
     """
     X, w_star = points(X), numbers(w_star, "the teacher")
     if w_star.numel() != max(w_star.shape, default=0):
-        raise UserError(f"a teacher of shape {tuple(w_star.shape)}: one vector of {X.shape[-1]} weights was expected")
+        raise UserError(f"expected a teacher with {X.shape[-1]} weights, got shape {tuple(w_star.shape)}")
     w_star = w_star.reshape(-1)
     if len(w_star) != X.shape[-1]:
         raise UserError(
-            f"the teacher has {len(w_star)} weights and points have {X.shape[-1]} columns: as many are needed of both"
+            f"the teacher has {len(w_star)} weights, but points have {X.shape[-1]} columns: make them equal"
         )
     if not w_star.any():
-        raise UserError("the teacher is zero: it tells nothing about any point, so nothing can be learned from it")
+        raise UserError(
+            "the teacher is zero, so all soft labels are ½ and nothing can be learned: give another teacher"
+        )
     return Transfer(X, w_star)
 
 
 def points(X: Numbers) -> Float64[Tensor, "*sets n d"]:
-    """Points in rows, of one set or of many."""
+    """Check points, (…, n, d), and convert them to float64."""
     X = numbers(X, "points")
     if X.dim() < 2:
-        raise UserError(f"points of shape {tuple(X.shape)}: a matrix was expected, one point a row")
+        raise UserError(f"expected a matrix of points, (n, d), got shape {tuple(X.shape)}")
     if not X.shape[-2]:
-        raise UserError("there are no points (n = 0): a student needs one at least")
+        raise UserError("expected at least one point, got n = 0")
     if not X.shape[-1]:
-        raise UserError("points have no columns (d = 0)")
+        raise UserError("expected points with at least one column, got d = 0")
     return X
 
 
 def directions(X: Float64[Tensor, "*sets n d"]) -> Float64[Tensor, "*sets n d"]:
-    """The points, each of length one; zero stays zero.
+    """Scale each point to length 1; zero stays zero.
 
     >>> directions(torch.tensor([[3e200, 4e200]], dtype=torch.float64)).tolist()
     [[0.6, 0.8]]
     """
     size = X.abs().amax(-1, keepdim=True)
-    X = X / torch.where(size > 0, size, 1.0)  # first, since squares of 1e200 are infinite
-    return X / X.norm(dim=-1, keepdim=True).clamp(min=1.0)  # the largest entry is 1 now, or 0
+    X = X / torch.where(size > 0, size, 1.0)  # first, to avoid overflow of the squares
+    return X / X.norm(dim=-1, keepdim=True).clamp(min=1.0)  # the largest entry is now 1, or 0
 
 
 def soft_labels(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, " d"]) -> Float64[Tensor, "*sets n"]:
-    """y_i = σ(wᵀx_i), what the teacher tells the student.
+    """The soft labels y_i = σ(wᵀx_i) of a teacher w.
 
     Args:
-        X: Points, (n, d), a point a row, or (…, n, d) for many sets, in float64.
+        X: Points, (n, d), one point per row, or (…, n, d) for many sets, in float64.
         w: The teacher, (d,), in float64.
 
     >>> soft_labels(torch.zeros(2, 3).double(), torch.ones(3).double()).tolist()
@@ -82,14 +86,14 @@ def soft_labels(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, " d"]) -> Fl
 
 @by_cpu
 def from_labels(X: Numbers, y: Numbers) -> Transfer:
-    """The transfer set of points whose soft labels are known and whose teacher is not.
+    """Compute the linear teacher from points and their soft labels.
 
-    The logits log(y_i/(1 − y_i)) are w*ᵀx_i. Of w* they tell its projection on the span of the points, the shortest
-    w with these logits, which is all that a student can learn. Labels that no linear teacher gives are refused; they
-    may be as far off as single precision, or a number of decimal digits that is the same for all, makes them.
+    The logits log(y_i/(1 − y_i)) equal w*ᵀx_i. They determine the projection of w* onto the span of the points, the
+    shortest w with these logits and all that a student can learn. If no linear teacher gives the labels, an error
+    is raised. Labels may be rounded to single precision or to a fixed number of decimal digits.
 
     Args:
-        X: Points, (n, d), a point a row.
+        X: Points, (n, d), one point per row.
         y: Their soft labels, (n,), between 0 and 1.
 
     >>> from_labels([[1.0, 0.0], [0.0, 2.0]], [0.5, torch.sigmoid(torch.tensor(1.0)).item()]).w_star.tolist()[1] > 0.49
@@ -97,15 +101,15 @@ def from_labels(X: Numbers, y: Numbers) -> Transfer:
     """
     X, y = points(X), numbers(y, "labels")
     if X.dim() != 2 or y.shape != (len(X),):
-        raise UserError(f"labels of shape {tuple(y.shape)} for points of shape {tuple(X.shape)}: one label a point")
+        raise UserError(f"expected one label per point, got labels {tuple(y.shape)} for points {tuple(X.shape)}")
     outside = ((y <= 0) | (y >= 1)).nonzero()[:, 0]
     if len(outside):
         raise UserError(
-            f"{len(outside)} of {len(y)} labels lie outside (0, 1), the first is {float(y[outside[0]]):g} of point "
-            f"{int(outside[0])}: soft labels are probabilities σ(wᵀx), neither 0 nor 1"
+            f"expected soft labels above 0 and below 1, but {len(outside)} of {len(y)} labels are outside (0, 1); the "
+            f"first is {float(y[outside[0]]):g} in row {int(outside[0])}"
         )
     z = torch.logit(y)
-    rounded = _rounding(y) / (y * (1 - y))  # a label near 0 or 1 tells its logit less exactly
+    rounded = _rounding(y) / (y * (1 - y))  # labels near 0 or 1 determine their logits less precisely
     trust = (rounded.min() / rounded).clamp(min=1e-6)
     largest = X.abs().max().clamp(min=torch.finfo(X.dtype).tiny)
     w = torch.linalg.lstsq(trust[:, None] * (X / largest), trust * z, driver="gelsd").solution
@@ -113,14 +117,14 @@ def from_labels(X: Numbers, y: Numbers) -> Transfer:
     wrong = ~(misfit <= LINEAR * z.abs().max().clamp(min=1) + 4 * rounded)
     if wrong.any():
         raise UserError(
-            f"no linear teacher gives these labels: the best one misses a logit by {float(misfit[wrong].max()):.2g}. A "
-            "teacher with a bias needs a column of ones, and labels at least four decimal digits"
+            f"no linear teacher gives these labels: the best fit misses a logit by {float(misfit[wrong].max()):.2g}. "
+            "Add a column of ones for a teacher with a bias, and give labels with at least four decimal digits"
         )
     return transfer(X, w / largest)
 
 
 def _rounding(y: Float64[Tensor, " n"]) -> Float64[Tensor, " n"]:
-    """By how much labels may be off: half a unit in the last of the digits that all of them are given with."""
+    """The rounding error of labels: half a unit of the last decimal digit, or machine precision."""
     for digits in DIGITS:
         if torch.equal(y.round(decimals=digits), y):
             return torch.full_like(y, 0.5 * 10.0**-digits)
@@ -129,9 +133,14 @@ def _rounding(y: Float64[Tensor, " n"]) -> Float64[Tensor, " n"]:
 
 
 def numbers(given: Numbers, what: str) -> Float64[Tensor, "..."]:
-    """Anything that is a table of finite numbers, in float64."""
-    found = tensor(what, given).detach().double()
-    wrong = int((~found.isfinite()).sum())
+    """Convert to a float64 tensor of finite numbers.
+
+    Args:
+        given: The numbers.
+        what: Their name in error messages.
+    """
+    values = tensor(what, given).detach().double()
+    wrong = int((~values.isfinite()).sum())
     if wrong:
-        raise UserError(f"{wrong} of {found.numel()} entries of {what} are NaN or infinite: remove or replace them")
-    return found
+        raise UserError(f"{wrong} of {values.numel()} entries of {what} are NaN or infinite: remove or replace them")
+    return values

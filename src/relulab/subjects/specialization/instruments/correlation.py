@@ -1,4 +1,4 @@
-"""Normalized correlation of activations: which student follows which teacher node, and how closely."""
+"""Normalized correlations of activations: which student node follows which teacher node, and how closely."""
 
 import numpy as np
 import torch
@@ -11,12 +11,15 @@ from relulab.nets.hooks import hidden
 
 
 def normalized(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
-    """Each unit's activations with mean 0 and norm 1 over the samples; a unit that does not change becomes 0.
+    """Scale the activations of each unit to mean 0 and norm 1 over the samples; constant units become 0.
 
-    Changes that are no larger than the rounding of the values themselves count as none.
+    A unit counts as constant if its changes are no larger than rounding errors.
+
+    Args:
+        f: Activations, (…, N, n).
     """
     largest = f.abs().amax(-2, keepdim=True)
-    f = f / largest.where(largest > 0, 1)  # squares of very large or small activations would leave the number range
+    f = f / largest.where(largest > 0, 1)  # avoids overflow and underflow of squares
     centered = f - f.mean(-2, keepdim=True)
     norm = centered.norm(dim=-2, keepdim=True)
     constant = norm <= 8 * torch.finfo(f.dtype).eps * f.norm(dim=-2, keepdim=True)
@@ -25,38 +28,50 @@ def normalized(f: Float[Tensor, "*lane N n"]) -> Float[Tensor, "*lane N n"]:
 
 @instrument(source="SS (9), LM section 5", ids=("SS.F5", "SS.F7", "SS.F8"))
 def correlation(f_star: Float[Tensor, "*lane N m"], f: Float[Tensor, "*lane N_ n"]) -> Float[Tensor, "*lane m n"]:
-    r"""Normalized correlation of every teacher node with every student node.
+    r"""Compute the normalized correlation of every teacher node with every student node.
 
-    ρ_{jj'} = f̃*_jᵀ f̃_{j'}, with f̃ the activations over the samples, mean removed, norm one (SS eq. 9). A node whose
-    activation is constant has correlation 0 with all. Unchanged by positive rescaling of any unit.
+    ρ_{jj'} = f̃*_jᵀ f̃_{j'}, where f̃ are the activations over the samples, scaled to mean 0 and norm 1 (SS eq. 9). A node
+    with constant activations has correlation 0 with all nodes. Positive rescaling of a node changes nothing.
 
     Args:
-        f_star: Activations of the teacher's nodes, (…, N, m), at N ≥ 2 samples.
-        f: Activations of the student's nodes, (…, N, n), at the same samples and of the same floating type.
+        f_star: Activations of the teacher's nodes at N ≥ 2 samples, (…, N, m).
+        f: Activations of the student's nodes at the same samples, (…, N, n), of the same data type.
+
+    Returns:
+        The correlations, (…, m, n).
 
     >>> f = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]])
     >>> correlation(f, 3 * f).diagonal().round(decimals=6).tolist()
     [1.0, 1.0]
     """
     if f_star.shape[-2] != f.shape[-2]:
-        raise UserError(f"{f_star.shape[-2]} samples of the teacher, {f.shape[-2]} of the student: use the same inputs")
+        raise UserError(
+            f"expected activations at the same samples, got {f_star.shape[-2]} samples of the teacher and "
+            f"{f.shape[-2]} of the student: use the same inputs"
+        )
     if f_star.dtype != f.dtype:
-        raise UserError(f"the teacher's activations are {f_star.dtype}, the student's {f.dtype}: cast one of them")
+        raise UserError(
+            f"expected activations of the same data type, got {f_star.dtype} for the teacher and {f.dtype} for the "
+            "student: convert one of them"
+        )
     if f.shape[-2] < 2:
-        raise UserError("a correlation needs at least two samples")
+        raise UserError(f"expected at least two samples for a correlation, got {f.shape[-2]}: use more points")
     return (normalized(f_star).mT @ normalized(f)).clamp(-1, 1)
 
 
 def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor | np.ndarray) -> dict[str, Tensor]:
-    """``correlation`` of teacher and student in each hidden layer, by the student's layer names.
+    """Compute the ``correlation`` of teacher and student in each hidden layer.
 
-    Takes relulab's networks and any module with ReLU modules in it; both need the same number of hidden layers. With
-    an ``MLP`` on either side there is a lane axis; a single network is compared with every lane of the other.
+    If one of the networks is an ``MLP``, the result has a lane axis. A single network is compared with every lane of
+    the other.
 
     Args:
-        teacher: An ``MLP``, or any module with ReLU modules in it.
-        student: Another, with as many hidden layers.
-        x: Points, (N, d), or whatever both networks take.
+        teacher: An ``MLP``, or any module with ReLU modules.
+        student: Another such network, with the same number of hidden layers.
+        x: Points, (N, d), or any inputs of both networks.
+
+    Returns:
+        For each hidden layer, by its name in the student, the correlations, (m, n) or (lane, m, n).
 
     >>> net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))
     >>> {name: tuple(rho.shape) for name, rho in layer_correlations(net, net, torch.eye(3)).items()}
@@ -64,25 +79,31 @@ def layer_correlations(teacher: nn.Module, student: nn.Module, x: Tensor | np.nd
     """
     f_star, f = hidden(teacher, x), hidden(student, x)
     if len(f_star) != len(f):
-        raise UserError(f"the teacher has {len(f_star)} ReLU layers, the student {len(f)}: layers cannot be paired")
-    found = {}
+        raise UserError(
+            f"expected as many ReLU layers in teacher and student, got {len(f_star)} and {len(f)}: compare networks of "
+            "the same depth"
+        )
+    correlations = {}
     for a, (name, b) in zip(f_star.values(), f.items(), strict=True):
-        finer = torch.promote_types(a.dtype, b.dtype)
+        dtype = torch.promote_types(a.dtype, b.dtype)
         if a.dim() == b.dim() == 3 and 1 not in (len(a), len(b)) and len(a) != len(b):
-            raise UserError(f"{len(a)} teachers and {len(b)} students: as many of each, or one")
+            raise UserError(
+                f"expected equally many teachers and students, or one of either, got {len(a)} teachers and {len(b)} "
+                "students: select lanes with .lane(i)"
+            )
         lanes = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        found[name] = correlation(*(f.to(finer).expand(*lanes, *f.shape[-2:]) for f in (a, b)))
-    return found
+        correlations[name] = correlation(*(f.to(dtype).expand(*lanes, *f.shape[-2:]) for f in (a, b)))
+    return correlations
 
 
 @instrument(source="SS section 7", ids=("SS.F7", "SS.F8"))
 def best_match(
     rho: Float[Tensor, "*lane m n"],
 ) -> tuple[Float[Tensor, "*lane m"], Int[Tensor, "*lane m"]]:
-    """Correlation and index of the student that follows each teacher node best.
+    """Return the correlation and the index of the best student of each teacher node.
 
     Args:
-        rho: Correlations of m teacher and n student nodes, (…, m, n), as ``correlation`` gives them.
+        rho: Correlations of m teacher and n student nodes, (…, m, n), as returned by ``correlation``.
 
     >>> [t.tolist() for t in best_match(torch.tensor([[0.5, 0.25], [0.0, 1.0]]))]
     [[0.5, 1.0], [0, 1]]
@@ -92,10 +113,10 @@ def best_match(
 
 @instrument(source="SS (9), LM section 5", ids=("SS.F5",))
 def rho_mean(rho: Float[Tensor, "*lane m n"]) -> Float[Tensor, "*lane"]:
-    """Mean over teacher nodes of the best correlation, ρ_mean = mean_j max_{j'} ρ_{jj'}.
+    """The mean over teacher nodes of the best correlation, ρ_mean = mean_j max_{j'} ρ_{jj'}.
 
     Args:
-        rho: Correlations of m teacher and n student nodes, (…, m, n), as ``correlation`` gives them.
+        rho: Correlations of m teacher and n student nodes, (…, m, n), as returned by ``correlation``.
 
     >>> float(rho_mean(torch.tensor([[0.5, 0.25], [0.0, 1.0]])))
     0.75
@@ -105,10 +126,10 @@ def rho_mean(rho: Float[Tensor, "*lane m n"]) -> Float[Tensor, "*lane"]:
 
 @instrument(source="SS section 7.1", ids=("SS.F7",))
 def recovered(rho: Float[Tensor, "*lane m n"], threshold: float = 0.95) -> Bool[Tensor, "*lane m"]:
-    """Which teacher nodes have a student with a correlation above the threshold.
+    """Return which teacher nodes have a student with a correlation above the threshold.
 
     Args:
-        rho: Correlations of m teacher and n student nodes, (…, m, n), as ``correlation`` gives them.
+        rho: Correlations of m teacher and n student nodes, (…, m, n), as returned by ``correlation``.
         threshold: Correlation above which a node counts as recovered.
 
     >>> recovered(torch.tensor([[0.5, 0.25], [0.0, 1.0]])).tolist()

@@ -1,4 +1,4 @@
-"""The history of a training: when each teacher node was recovered, by which student, and who shifted focus (S0 5.3)."""
+"""The history of a training run: when each teacher node was recovered, and by which student (S0 section 5.3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from relulab.subjects.specialization.instruments.fan_out import fan_out
 
 @instrument(source="S0 section 5.3", ids=("S0.F6", "S0.F7"))
 def recovered_at(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.95) -> Int[Tensor, "*lane m"]:
-    """The first of t looks at which a teacher node has a student above the threshold; −1 if it never has.
+    """The index of the first of t snapshots at which each teacher node is recovered; −1 if it never is.
 
     Args:
-        rho: Correlations of m teacher and n student nodes at t looks, (…, t, m, n).
+        rho: Correlations of m teacher and n student nodes at t snapshots, (…, t, m, n).
         threshold: Correlation above which a node counts as recovered.
 
     >>> recovered_at(torch.tensor([[[0.1, 0.2]], [[0.97, 0.3]], [[0.5, 0.99]]])).tolist()
@@ -32,10 +32,10 @@ def recovered_at(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.95) -> 
 
 @instrument(source="S0 section 5.3", ids=("S0.F6",))
 def focus(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tensor, "*lane t n"]:
-    """The teacher node that a student follows best at each look; −1 where no correlation is above the threshold.
+    """The teacher node that each student follows best at each snapshot; −1 if no correlation exceeds the threshold.
 
     Args:
-        rho: Correlations of m teacher and n student nodes at t looks, (…, t, m, n).
+        rho: Correlations of m teacher and n student nodes at t snapshots, (…, t, m, n).
         threshold: Correlation above which a student counts as following a node.
 
     >>> focus(torch.tensor([[[0.9, 0.2], [0.1, 0.4]]])).tolist()
@@ -47,34 +47,50 @@ def focus(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tens
 
 @instrument(source="S0 section 5.3", ids=("S0.F6",))
 def focus_shifts(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tensor, "*lane n"]:
-    """How often a student left one teacher node for another; looks at which it follows none are passed over.
+    """The number of times that each student left one teacher node for another.
+
+    Snapshots at which a student follows no node are skipped.
 
     Args:
-        rho: Correlations of m teacher and n student nodes at t looks, (…, t, m, n).
+        rho: Correlations of m teacher and n student nodes at t snapshots, (…, t, m, n).
         threshold: Correlation above which a student counts as following a node.
 
     >>> focus_shifts(torch.tensor([[[0.9], [0.0]], [[0.3], [0.2]], [[0.1], [0.8]]])).tolist()
     [1]
     """
     node = focus(rho, threshold)
-    looks = torch.arange(node.shape[-2], device=node.device).reshape(-1, 1)
-    # the last look at which it followed one: where it follows none, what it followed then still counts
-    last = torch.where(node >= 0, looks, -1).cummax(-2).values
-    held = node.gather(-2, last.clamp(min=0)).where(last >= 0, -1)
-    before, after = held[..., :-1, :], held[..., 1:, :]
+    snapshots = torch.arange(node.shape[-2], device=node.device).reshape(-1, 1)
+    # The latest snapshot so far at which the student followed a node; that node counts until it follows another.
+    last = torch.where(node >= 0, snapshots, -1).cummax(-2).values
+    latest = node.gather(-2, last.clamp(min=0)).where(last >= 0, -1)
+    before, after = latest[..., :-1, :], latest[..., 1:, :]
     return ((before != after) & (before >= 0)).sum(-2)
 
 
 @dataclass(frozen=True)
 class History:
-    """Of one hidden layer: correlations over the looks and each teacher node's strength, None where it is unknown."""
+    """The history of one hidden layer.
+
+    Attributes:
+        layer: Name of the layer.
+        rho: Correlations of m teacher and n student nodes at t snapshots, (t, m, n).
+        strength: Strength of each teacher node, (m,), or None if unknown.
+    """
 
     layer: str
     rho: Float[Tensor, "t m n"]
     strength: Float[Tensor, " m"] | None
 
     def rows(self, threshold: float = 0.95) -> list[dict]:
-        """A row a teacher node, the strongest first: strength, look of recovery, the student that has it in the end."""
+        """Return one row per teacher node, the strongest first.
+
+        Args:
+            threshold: Correlation above which a node counts as recovered.
+
+        Returns:
+            Rows with the ``node``, its ``strength``, the snapshot ``recovered_at`` which it was recovered (or None),
+            and at the last snapshot its best ``student``, their correlation ``rho`` and the number of ``followers``.
+        """
         when, (best, student) = recovered_at(self.rho, threshold), self.rho[-1].max(-1)
         order = range(len(when)) if self.strength is None else self.strength.argsort(descending=True).tolist()
         return [
@@ -91,13 +107,13 @@ class History:
 
 
 def history(teacher: nn.Module, checkpoints: Sequence[nn.Module], x: Float[Tensor, "N d"]) -> list[History]:
-    """What checkpoints of a student, in the order of training, have of each hidden layer of a teacher.
+    """Compare checkpoints of a student with its teacher, layer by layer.
 
-    Strength is the fan-out ‖v*_j‖: of the weights that read a unit, where those are of a Linear layer.
+    The strength of a teacher node is its fan-out ‖v*_j‖; it is known only where a Linear layer follows the ReLU.
 
     Args:
-        teacher: An ``MLP``, or any module with ReLU modules in it.
-        checkpoints: Networks of one student, in the order of training; at least one.
+        teacher: An ``MLP``, or any module with ReLU modules.
+        checkpoints: Checkpoints of a single student in the order of training, at least one.
         x: Points, (N, d).
 
     Returns:
@@ -105,37 +121,46 @@ def history(teacher: nn.Module, checkpoints: Sequence[nn.Module], x: Float[Tenso
 
     >>> from relulab.nets.initial import torch_default
     >>> before, after = (torch_default((3, 4, 2), seeds=[seed]) for seed in (0, 1))
-    >>> (found,) = history(after, [before, after], torch.cat([torch.eye(3), -torch.eye(3)]))
-    >>> found.layer, tuple(found.rho.shape)
+    >>> (layer,) = history(after, [before, after], torch.cat([torch.eye(3), -torch.eye(3)]))
+    >>> layer.layer, tuple(layer.rho.shape)
     ('1', (2, 4, 4))
     """
     if not checkpoints:
-        raise UserError("no checkpoints: at least one network of the student was expected")
-    looks = [list(layer_correlations(teacher, student, x).items()) for student in checkpoints]
-    shapes = {tuple(tuple(rho.shape[-2:]) for _, rho in look) for look in looks}
-    if len(shapes) > 1 or any(rho.dim() == 3 and len(rho) > 1 for look in looks for _, rho in look):
-        raise UserError("checkpoints of one student were expected; these have different shapes or many lanes")
+        raise UserError("expected at least one checkpoint of the student, got none: pass a list of networks")
+    snapshots = [list(layer_correlations(teacher, student, x).items()) for student in checkpoints]
+    shapes = {tuple(tuple(rho.shape[-2:]) for _, rho in snapshot) for snapshot in snapshots}
+    if len(shapes) > 1:
+        raise UserError(
+            f"expected checkpoints of a single student, got {len(shapes)} different shapes: compare each alone"
+        )
+    if any(rho.dim() == 3 and len(rho) > 1 for snapshot in snapshots for _, rho in snapshot):
+        raise UserError("expected single networks, got one with several lanes: select a lane with .lane(i)")
     try:
         strengths = [s.reshape(-1) for s in fan_out(teacher, x).values()]
-    except UserError:  # no Linear layer reads its units
+    except UserError:  # no Linear layer takes the output of a ReLU
         strengths = []
-    found = []
-    for l, parts in enumerate(zip(*looks, strict=True)):
-        rho = torch.stack([matrix.reshape(matrix.shape[-2:]) for _, matrix in parts])
-        known = len(strengths) == len(looks[0])
-        found.append(History(parts[-1][0], rho.double(), strengths[l].double() if known else None))
-    return found
+    known = len(strengths) == len(snapshots[0])
+    layers = []
+    for l, matrices in enumerate(zip(*snapshots, strict=True)):
+        rho = torch.stack([matrix.reshape(matrix.shape[-2:]) for _, matrix in matrices])
+        layers.append(History(matrices[-1][0], rho.double(), strengths[l].double() if known else None))
+    return layers
 
 
-def picture(found: Sequence[History], names: Sequence[str]) -> Figure:
-    """A panel a layer: the best correlation of every teacher node over the checkpoints, strong nodes dark."""
+def picture(layers: Sequence[History], names: Sequence[str]) -> Figure:
+    """Plot the best correlation of every teacher node over the checkpoints, one panel per layer, strong nodes dark.
+
+    Args:
+        layers: Result of ``history``.
+        names: Names of the checkpoints.
+    """
     with house_style():
-        figure, axes = panels(1, len(found), width=3.2, height=2.6, sharey=True)
-        for ax, one in zip(axes[0], found, strict=True):
-            rows = one.rows()
-            for place, row in enumerate(reversed(rows)):
-                shade = 0.15 + 0.75 * (place + 1) / len(rows)
-                ax.plot(range(len(names)), one.rho[:, row["node"]].amax(-1), color=BLUE, alpha=shade, lw=1)
-            ax.set(title=f"layer {one.layer}", xlabel="checkpoint", ylim=(-0.02, 1.02))
+        figure, axes = panels(1, len(layers), width=3.2, height=2.6, sharey=True)
+        for ax, layer in zip(axes[0], layers, strict=True):
+            rows = layer.rows()
+            for rank, row in enumerate(reversed(rows)):
+                opacity = 0.15 + 0.75 * (rank + 1) / len(rows)
+                ax.plot(range(len(names)), layer.rho[:, row["node"]].amax(-1), color=BLUE, alpha=opacity, lw=1)
+            ax.set(title=f"layer {layer.layer}", xlabel="checkpoint", ylim=(-0.02, 1.02))
         axes[0, 0].set_ylabel("correlation of the best student")
     return figure

@@ -1,4 +1,4 @@
-"""Observers: whether the boundary of a node can be seen from where another is active (SS definition 4, section 5)."""
+"""Observers: nodes that are active somewhere on the boundary of another node (SS definition 4, section 5)."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,16 +11,19 @@ from relulab.subjects.specialization.tools.nodes import Nodes, regular
 
 @instrument(source="SS definition 4", ids=("SS.D", "SS.T1"))
 def observers(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float[Tensor, " d_"]) -> Bool[Tensor, "m n"]:
-    """Whether node k observes node j on the box low ≤ x ≤ high: k is active somewhere on j's boundary in the box.
+    """Return whether node k is active somewhere on the boundary of node j within the box low ≤ x ≤ high.
 
-    Exact. It asks whether max {w_kᵀx + b_k : w_jᵀx + b_j = 0, low ≤ x ≤ high} > 0, a linear program with one equation
-    (``sight``). A node whose boundary misses the box is observed by none.
+    The result is exact: max {w_kᵀx + b_k : w_jᵀx + b_j = 0, low ≤ x ≤ high} > 0 is a linear program with one equation
+    (``sight``). A node whose boundary does not meet the box has no observers.
 
     Args:
-        nodes: The nodes j that are observed, with weights (m, d) and biases (m,).
-        others: The nodes k that observe, with weights (n, d) and biases (n,).
-        low: The least x of the box, (d,).
-        high: The greatest x of the box, (d,).
+        nodes: Nodes j that are observed, with weights (m, d) and biases (m,).
+        others: Nodes k that observe, with weights (n, d) and biases (n,).
+        low: Lower bounds of the box, (d,).
+        high: Upper bounds of the box, (d,).
+
+    Returns:
+        Whether node k observes node j, (m, n).
 
     >>> axes, corner = Nodes(torch.eye(2), torch.zeros(2)), Nodes(torch.ones(1, 2), torch.tensor([-0.5]))
     >>> observers(axes, corner, -torch.ones(2), torch.ones(2)).tolist()
@@ -30,47 +33,59 @@ def observers(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float
 
 
 def sight(nodes: Nodes, others: Nodes, low: Float[Tensor, " d"], high: Float[Tensor, " d_"]) -> Float[Tensor, "m n"]:
-    r"""The largest input of node k on the boundary of node j within a box; −∞ where the boundary misses the box.
+    r"""The largest w_kᵀx + b_k on the boundary of node j within a box; −∞ if the boundary does not meet the box.
 
-    By duality the linear program is a convex piecewise linear function of one number,
+    By duality, this linear program is the minimum of a convex piecewise linear function of one variable,
 
         min_λ  b_k + λ b_j + Σ_i max(low_i c_i, high_i c_i),   c = w_k + λ w_j,
 
-    with kinks at λ_i = −w_{k,i}/w_{j,i}: its least value is at the kink where the slope changes sign.
+    with kinks at λ_i = −w_{k,i}/w_{j,i}. The minimum is at the kink where the slope changes sign.
+
+    Args:
+        nodes: Nodes j, with weights (m, d) and biases (m,).
+        others: Nodes k, with weights (n, d) and biases (n,).
+        low: Lower bounds of the box, (d,).
+        high: Upper bounds of the box, (d,).
     """
     (w, b), (w_k, b_k), d = nodes, others, nodes.w.shape[1]
-    if not d == w_k.shape[1] == len(low) == len(high) or not (low <= high).all():
-        raise UserError(f"nodes of {d} and {w_k.shape[1]} inputs on a box of {len(low)}: equal, and low ≤ high")
-    # Per pair (j, k): the point x_i as λ runs from −∞ to ∞ goes from one end of its interval to the other at λ_i.
+    if not d == w_k.shape[1] == len(low) == len(high):
+        raise UserError(
+            f"expected nodes and box of the same dimension, got nodes with {d} and {w_k.shape[1]} inputs and a box "
+            f"with {len(low)} lower and {len(high)} upper bounds: use the same inputs for all"
+        )
+    if not (low <= high).all():
+        raise UserError("expected a box with low ≤ high, got a lower bound above the upper bound: swap low and high")
+    # For a pair (j, k), as λ goes from −∞ to ∞, the optimal x_i jumps from one end of its interval to the other at λ_i.
     rising = w > 0
     first, last = torch.where(rising, low, high), torch.where(rising, high, low)
-    jump = w * (last - first)  # ≥ 0, how much w_jᵀx gains when coordinate i changes its end
+    jump = w * (last - first)  # ≥ 0, the increase of w_jᵀx when x_i jumps
     start, end = b + (w * first).sum(1), b + (w * last).sum(1)  # the range of w_jᵀx + b_j over the box
     kinks = torch.where((w != 0).unsqueeze(1), -w_k / w.where(w != 0, 1).unsqueeze(1), torch.inf)
     order = kinks.argsort(-1)
-    gained = start[:, None, None] + jump.unsqueeze(1).expand_as(kinks).gather(-1, order).cumsum(-1)
-    # At the first kink after which w_jᵀx + b_j ≥ 0 the boundary is met: coordinates before it have changed their end.
-    place = (gained < 0).sum(-1, keepdim=True).clamp(max=d - 1)
+    reached = start[:, None, None] + jump.unsqueeze(1).expand_as(kinks).gather(-1, order).cumsum(-1)
+    # The optimum is at the first kink after which w_jᵀx + b_j ≥ 0: coordinates with earlier kinks have jumped.
+    place = (reached < 0).sum(-1, keepdim=True).clamp(max=d - 1)
     rank = order.argsort(-1)
-    changed, here = rank < place, rank == place
-    free = torch.where(w_k > 0, high, low)  # of coordinates that node j does not feel
-    ends = torch.where(changed, last.unsqueeze(1), first.unsqueeze(1))
+    jumped, pivot = rank < place, rank == place
+    free = torch.where(w_k > 0, high, low)  # for coordinates with w_{j,i} = 0
+    ends = torch.where(jumped, last.unsqueeze(1), first.unsqueeze(1))
     x = torch.where((w != 0).unsqueeze(1), ends, free)
-    over = b[:, None] + torch.einsum("jd,jkd->jk", w, x.where(~here, 0))
-    at = (w.unsqueeze(1).expand_as(x) * here).sum(-1)
-    moved = torch.where(at != 0, -over / at.where(at != 0, 1), 0).unsqueeze(-1)
-    x = torch.where(here & (at != 0).unsqueeze(-1), moved, x)
+    # The coordinate of that kink is chosen such that w_jᵀx + b_j = 0.
+    rest = b[:, None] + torch.einsum("jd,jkd->jk", w, x.where(~pivot, 0))
+    slope = (w.unsqueeze(1).expand_as(x) * pivot).sum(-1)
+    solved = torch.where(slope != 0, -rest / slope.where(slope != 0, 1), 0).unsqueeze(-1)
+    x = torch.where(pivot & (slope != 0).unsqueeze(-1), solved, x)
     value = b_k + (w_k * x).sum(-1)
-    met = (start <= 0) & (end >= 0) & (w != 0).any(1)
-    return value.where(met.unsqueeze(1), -torch.inf)
+    meets = (start <= 0) & (end >= 0) & (w != 0).any(1)
+    return value.where(meets.unsqueeze(1), -torch.inf)
 
 
 @instrument(source="SS definition 5", ids=("SS.D",))
 def band_counts(nodes: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Int[Tensor, " m"]:
-    """N_D[I_j(ε)], the number of points in the band |w̃_jᵀx + b_j| ≤ ε of every node, taken as a regular one.
+    """The number of points N_D[I_j(ε)] in the band |w̃_jᵀx + b_j| ≤ ε of every node, scaled to be regular (‖w̃_j‖ = 1).
 
     Args:
-        nodes: Nodes whose boundaries are meant, with weights (m, d) and biases (m,).
+        nodes: Nodes j, with weights (m, d) and biases (m,).
         x: Points, (N, d).
         epsilon: ε, half the width of the band.
 
@@ -82,11 +97,13 @@ def band_counts(nodes: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Int[Te
 
 @instrument(source="SS theorem 3, condition 1", ids=("SS.D", "SS.T3"))
 def kappa(nodes: Nodes, others: Nodes, x: Float[Tensor, "N d"], epsilon: float) -> Float[Tensor, "m n"]:
-    """κ_jk = N_D[I_j(ε) ∩ E_k] / N_D[I_j(ε)], the share of j's band in which k is active; 0 where the band is empty.
+    """The share of the points in the band of node j at which node k is active, κ_jk = N_D[I_j(ε) ∩ E_k] / N_D[I_j(ε)].
+
+    The share is 0 if the band is empty.
 
     Args:
-        nodes: The nodes j whose bands are meant, with weights (m, d) and biases (m,).
-        others: The nodes k that are active or not, with weights (n, d) and biases (n,).
+        nodes: Nodes j, with weights (m, d) and biases (m,).
+        others: Nodes k, with weights (n, d) and biases (n,).
         x: Points, (N, d).
         epsilon: ε, half the width of the band.
 
@@ -99,8 +116,17 @@ def kappa(nodes: Nodes, others: Nodes, x: Float[Tensor, "N d"], epsilon: float) 
 
 
 def in_band(nodes: Nodes, x: Tensor, epsilon: float) -> Bool[Tensor, "N m"]:
-    """Whether a point lies in I_j(ε), the band |w̃_jᵀx + b_j| ≤ ε of a regular node; no point does of a dead one."""
+    """Return whether each point lies in the band I_j(ε), |w̃_jᵀx + b_j| ≤ ε; the band of a zero node is empty.
+
+    Args:
+        nodes: Nodes j, with weights (m, d) and biases (m,).
+        x: Points, (N, d).
+        epsilon: ε, half the width of the band.
+    """
     u, c = regular(nodes)
     if x.shape[1] != u.shape[1]:
-        raise UserError(f"points of {x.shape[1]} entries for nodes of {u.shape[1]} inputs")
+        raise UserError(
+            f"expected points of {u.shape[1]} entries, the number of inputs of the nodes, got {x.shape[1]}: use points "
+            "of the same dimension"
+        )
     return ((x @ u.T + c).abs() <= epsilon) & (u.abs().amax(1) > 0)

@@ -13,7 +13,7 @@ from relulab.nets.mlp import MLP
 
 
 class Layer(NamedTuple):
-    """A layer at N points: activations with the bias unit's 1, gates, and V with f_L = V_l f_l."""
+    """A layer at N points: activations with the 1 of the bias unit, gates, and V with f_L = V_l f_l."""
 
     f: Float[Tensor, "lane N n1"]
     D: Float[Tensor, "lane N n1"]
@@ -21,7 +21,7 @@ class Layer(NamedTuple):
 
 
 def _augmented(net: MLP, l: int) -> Float[Tensor, "lane n1 k1"]:
-    """W_l with the biases as its last row and, below the top, a last column that hands the 1 on."""
+    """Return W_l with the biases as last row and, below the top layer, a last column that passes on the 1."""
     W = torch.cat([net.W[l].data, net.b[l].data], 1)
     if l + 1 == net.depth:
         return W
@@ -31,10 +31,14 @@ def _augmented(net: MLP, l: int) -> Float[Tensor, "lane n1 k1"]:
 
 
 def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
-    r"""Layers 1 … L of the network at the points x, by the recursion V_L = I, V_{l−1} = V_l D_l W_lᵀ (SS eq. 3).
+    r"""Compute layers 1 … L at the points x by the recursion V_L = I, V_{l−1} = V_l D_l W_lᵀ (SS eq. 3).
 
-    D_l holds 1 where the unit's input is > 0 and the leaky slope elsewhere, as torch differentiates; the paper opens
-    the gate at 0 as well, which differs on the kink alone. Memory grows as N · C · n_l.
+    D_l is 1 where the input of a unit is > 0 and the leaky slope elsewhere, like the derivative in PyTorch. In the
+    paper it is 1 at 0 too, which differs only at the kink. Memory grows as N · C · n_l.
+
+    Args:
+        net: The networks.
+        x: Points, (N, d) or (lane, N, d).
     """
     below = x.expand(net.lanes, *x.shape[-2:])
     one = below.new_ones(*below.shape[:2], 1)
@@ -55,14 +59,18 @@ def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
 
 @instrument(source="SS definition 2", ids=("SS.L1", "LM.T1"))
 def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"]]:
-    r"""V_l(x) = ∂f_L/∂f_l of every hidden layer, without the bias unit's column: (lane, N, C, n) for an MLP.
+    r"""Compute V_l(x) = ∂f_L/∂f_l for every hidden layer, without the column of the bias unit.
 
-    For relulab's networks by the recursion of SS eq. 3; for a user's module by automatic differentiation at what each
-    of its ReLUs puts out (N, C, n), where n counts all entries of the activation.
+    An ``MLP`` uses the recursion of SS eq. 3. Other modules use automatic differentiation with respect to the output of
+    each ReLU.
 
     Args:
-        net: An ``MLP``, or any module with ReLU modules in it and outputs (N, C).
+        net: An ``MLP``, or any module with ReLU modules and outputs (N, C).
         x: Points, (N, d), or for an ``MLP`` also (lane, N, d).
+
+    Returns:
+        For each hidden layer, by name, V_l at every point: (lane, N, C, n) for an ``MLP``, and (N, C, n) otherwise,
+        where n counts all entries of the activation.
 
     >>> top_down(MLP((3, 4, 2)), torch.zeros(5, 3))["1"].shape
     torch.Size([1, 5, 2, 4])
@@ -71,15 +79,17 @@ def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"
         with torch.no_grad():
             layers = top_down_layers(net, x.to(net.dtype))
             return {str(l): layer.V[..., :-1] for l, layer in enumerate(layers[:-1], 1)}
-    with torch.enable_grad(), rectifiers(net) as seen:
-        # The input carries the graph too, so that a module with frozen weights can still be differentiated.
+    with torch.enable_grad(), rectifiers(net) as outputs:
+        # The input requires a gradient too, so that modules with frozen weights can be differentiated.
         y = net(fitted(net, x).detach().requires_grad_())
         if y.dim() != 2:
-            raise UserError(f"the module's output has shape {tuple(y.shape)}, expected was (samples, outputs)")
-        f = list(seen.values())
+            raise UserError(
+                f"expected module outputs of shape (samples, outputs), got {tuple(y.shape)}: flatten them in the module"
+            )
+        f = list(outputs.values())
         rows = [torch.autograd.grad(y[:, c].sum(), f, retain_graph=True, allow_unused=True) for c in range(y.shape[1])]
     V = {}
-    for name, *columns in zip(seen, f, *rows, strict=True):
+    for name, *columns in zip(outputs, f, *rows, strict=True):
         f_l, grads = columns[0], columns[1:]
         V[name] = torch.stack([(torch.zeros_like(f_l) if g is None else g).flatten(1) for g in grads], 1).detach()
     return V
@@ -89,11 +99,14 @@ def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"
 def modulation(
     V: Float[Tensor, "*lane N C n"], V_star: Float[Tensor, "*lane N C m"]
 ) -> tuple[Float[Tensor, "*lane N n m"], Float[Tensor, "*lane N n n"]]:
-    """A_l(x) = V_lᵀ V*_l and B_l(x) = V_lᵀ V_l: how teacher and student nodes are weighed in the gradient.
+    """Compute A_l(x) = V_lᵀ V*_l and B_l(x) = V_lᵀ V_l, the weights of teacher and student nodes in the gradient.
 
     Args:
-        V: The student's V_l at N points, (…, N, C, n), as ``top_down`` gives it.
-        V_star: The teacher's V*_l at the same points, (…, N, C, m).
+        V: V_l of the student at N points, (…, N, C, n), as returned by ``top_down``.
+        V_star: V*_l of the teacher at the same points, (…, N, C, m).
+
+    Returns:
+        A_l, (…, N, n, m), and B_l, (…, N, n, n).
 
     >>> V = torch.tensor([[[1.0, 2.0]]])
     >>> [t.tolist() for t in modulation(V, torch.tensor([[[3.0]]]))]

@@ -1,5 +1,7 @@
-"""How closely a student's hyperplanes lie on its teacher's, node by node: the definitions of SS on two networks."""
+"""Alignment of the hyperplanes of a student with those of its teacher, node by node (SS definitions 1 to 4)."""
 
+import math
+from statistics import median
 from typing import Any, ClassVar
 
 import torch
@@ -9,7 +11,7 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.measurement import Measurement, Outcome
-from relulab.lab.show.parts import Part, first_rows
+from relulab.lab.show.parts import Fact, Line, Part, first_rows
 from relulab.lab.show.words import number
 from relulab.lab.theorem import finite
 from relulab.nets.hooks import points
@@ -20,66 +22,97 @@ from relulab.subjects.specialization.tools.creases import creases, gradient_at, 
 from relulab.subjects.specialization.tools.groups import two_layer
 from relulab.subjects.specialization.tools.nodes import lowest, regularized
 
-SHOWN = 30  # rows of the table
+SHOWN = 30  # largest number of table rows
 
 
 class AlignmentOfNetworks(TeacherStudent, Measurement):
-    """Which student's hyperplane lies on which teacher node's, how closely, and who observes it: two layers."""
+    """Compute which student node is aligned with which teacher node, and its observers (two-layer networks)."""
 
     name: ClassVar = "alignment"
     source: ClassVar = "SS definitions 1 to 4"
     arguments: ClassVar = ("teacher", "student")
 
     band: float = 0.1
-    """Distance from a boundary within which points are counted."""
+    """Count points up to this distance from the boundary of a teacher node."""
 
     def measure(self) -> Outcome:
-        found = pair_rows(*self.load(), self.band)
-        document = {"teacher": str(self.teacher), "student": str(self.student), "data": str(self.data), **found}
-        return Outcome(document, _told(found))
+        pairs = pair_rows(*self.load(), self.band)
+        document = {"teacher": str(self.teacher), "student": str(self.student), "data": str(self.data), **pairs}
+        return Outcome(document, _parts(pairs))
 
 
-def _told(found: dict[str, Any]) -> list[Part]:
-    columns = ("teacher node", "‖v*‖‖w*‖", "student", "ε", "observers", "max |α|", f"within {found['width']:g}", "κ")
+def _parts(pairs: dict[str, Any]) -> list[Part]:
+    nodes = pairs["nodes"]
+    errors = [math.inf if row["epsilon"] is None else row["epsilon"] for row in nodes]
+    columns = ("node", "‖v*‖‖w*‖", "student", "ε", "side", "observers", "max |α|", "in band", "κ")
     rows = [
         (
             str(row["node"]), number(row["strength"]), str(row["student"]),
-            number(row["epsilon"]) + ("" if row["same_side"] else " (other side)"), str(row["observers"]),
-            number(row["alpha"]), str(row["band"]), number(row["kappa"]),
+            number(row["epsilon"]), "same" if row["same_side"] else "opposite", str(row["observers"]),
+            number(row["alpha"]), f"{row['band']:,}", number(row["kappa"]),
         )
-        for row in found["nodes"]
+        for row in nodes
     ]  # fmt: skip
-    last = f"largest |g_1| at the {found['points']:,} points: {number(found['gradient'])}"
-    return [*first_rows(columns, rows, SHOWN, "--json"), last]
+    return [
+        Fact("alignment error ε, median", number(median(errors))),
+        Fact("alignment error ε, largest", number(max(errors))),
+        Fact("observed teacher nodes", f"{sum(row['observers'] > 0 for row in nodes):,} of {len(nodes):,}"),
+        Fact("largest |g_1|", f"{number(pairs['gradient'])} at {pairs['points']:,} points"),
+        *first_rows(columns, rows, SHOWN, "--json"),
+        *(Line(text, "quiet") for text in _legend(pairs["width"])),
+    ]
+
+
+def _legend(width: float) -> list[str]:
+    return [
+        "ε: alignment error of the student nearest to the teacher node.",
+        "side: whether both are active on the same side of the hyperplane.",
+        "observers: students active on the boundary; α = v_kᵀv*_j for these.",
+        f"in band: points within {width:g} of the boundary.",
+        "κ: the largest share of these points at which a student is active.",
+    ]
 
 
 def pair_rows(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], band: float = 0.1) -> dict[str, Any]:
-    """Of every teacher node, the strongest first: its nearest student and who observes it, on points and on their box.
+    """Compare every teacher node with its nearest student node, and count its observers on the bounding box of x.
 
-    ``epsilon`` is the alignment error of the ``student`` nearest to it, ``same_side`` whether that looks to the same
-    side; ``observers`` see its boundary on the box, with ``alpha`` = max |α_kj| among them; ``band`` counts points
-    within that distance of its boundary, of which the best observer is active on a share ``kappa``.
+    Args:
+        teacher: A two-layer network.
+        student: A two-layer network with the same inputs and outputs.
+        x: Points, (N, d), with N ≥ d + 1.
+        band: Points up to this distance from the boundary of a teacher node are counted.
+
+    Returns:
+        ``nodes``, one row per teacher node, the strongest first; the largest |g_1| at the points as ``gradient``; the
+        number of ``points``; and ``width``, which is ``band``. In a row, ``epsilon`` is the alignment error of the
+        nearest ``student`` (None if infinite) and ``same_side`` whether it is active on the same side; ``observers`` is
+        the number of students that observe the boundary in the box and ``alpha`` the largest |α_kj| among them;
+        ``band`` is the number of points near the boundary and ``kappa`` the largest share of them at which a student is
+        active.
     """
     x = points(x).double()
     if x.dim() != 2 or len(x) < x.shape[1] + 1:
-        raise UserError(f"points of shape {tuple(x.shape)}: at least d + 1 rows of d entries were expected")
-    found = creases(teacher, student, Box.of(x))
+        raise UserError(
+            f"expected a table of at least d + 1 points with d entries, got shape {tuple(x.shape)}: use more points"
+        )
+    boundaries = creases(teacher, student, Box.of(x))
     if not band > 0:
-        raise UserError(f"band {band}: a distance from boundaries, above 0")
-    star, mine = lowest(teacher), lowest(student)
-    epsilon, nearest = alignment(star, mine, either_side=True).min(1)
-    oriented = alignment(star, mine).gather(1, nearest[:, None])[:, 0]
-    sees, v_star = seen(found), regularized(two_layer(teacher)).W[1].data[0]
-    alpha = (v_star @ found.v.T).abs()
-    counts, shares = band_counts(star, x, band), kappa(star, mine, x, band)
+        raise UserError(f"expected a band above 0, got {band}: choose a distance from the boundaries")
+    star, students = lowest(teacher), lowest(student)
+    epsilon, nearest = alignment(star, students, either_side=True).min(1)
+    oriented = alignment(star, students).gather(1, nearest[:, None])[:, 0]
+    sees, v_star = seen(boundaries), regularized(two_layer(teacher)).W[1].data[0]
+    alpha = (v_star @ boundaries.v.T).abs()
+    counts, shares = band_counts(star, x, band), kappa(star, students, x, band)
     strength, (g, _) = v_star.norm(dim=1), gradient_at(teacher, student, x)
     rows = []
     for j in strength.argsort(descending=True).tolist():
-        by = sees[found.of_star[j]] if found.of_star[j] >= 0 else torch.zeros(len(mine.b), dtype=torch.bool)
+        group = boundaries.of_star[j]
+        observers = sees[group] if group >= 0 else torch.zeros(len(students.b), dtype=torch.bool)
         rows.append({
             "node": j, "strength": float(strength[j]), "student": int(nearest[j]), "epsilon": finite(float(epsilon[j])),
-            "same_side": bool(oriented[j] <= epsilon[j]), "observers": int(by.sum()),
-            "alpha": float(alpha[j][by].max()) if by.any() else 0.0, "band": int(counts[j]),
+            "same_side": bool(oriented[j] <= epsilon[j]), "observers": int(observers.sum()),
+            "alpha": float(alpha[j][observers].max()) if observers.any() else 0.0, "band": int(counts[j]),
             "kappa": float(shares[j].max()),
         })  # fmt: skip
     return {"nodes": rows, "gradient": float(g.abs().max()), "points": len(x), "width": band}

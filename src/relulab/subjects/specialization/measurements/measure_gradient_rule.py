@@ -1,16 +1,17 @@
-"""The gradient of every layer of a student by the rule of SS lemma 1 and by back-propagation."""
+"""The gradient of every layer of a student, by SS lemma 1 and by back-propagation."""
 
 from typing import ClassVar
 
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.finding_parts import finding_parts
+from relulab.lab.show.parts import Grid
 from relulab.lab.show.words import number
 from relulab.subjects.specialization.theorems.gradient_rule import gradient_rule, gradient_sizes
 
 
 class GradientRule(TeacherStudent, Measurement):
-    """The gradient of every layer by SS.L1 and by back-propagation: their gap, and how large the gradient is."""
+    """Compare the gradient rule of SS.L1 with back-propagation in every layer, and report the gradients."""
 
     name: ClassVar = "gradient-rule"
     source: ClassVar = "SS lemma 1"
@@ -26,10 +27,8 @@ class GradientRule(TeacherStudent, Measurement):
         parts = finding_parts(document)
         if finding.conclusion:
             document["gradients"] = gradient_sizes(teacher, student, x)
-            parts += [
-                f"  layer {row['layer']}: |g| is {number(row['rms'])} in the mean square, {number(row['max'])} at most"
-                for row in document["gradients"]
-            ]
+            rows = [(str(row["layer"]), number(row["rms"]), number(row["max"])) for row in document["gradients"]]
+            parts = [*parts, Grid(("layer", "root mean square of g", "largest |g|"), rows)]
         return Outcome(document, parts, verdict=finding.verdict)
 
 

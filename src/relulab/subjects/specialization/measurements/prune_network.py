@@ -1,4 +1,4 @@
-"""A smaller network that does the same: hidden nodes merged and dropped, and what that changes."""
+"""Pruning of a two-layer network: hidden nodes are merged and removed, and the change is reported."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,17 +11,17 @@ from relulab.io.network import encoded, load
 from relulab.lab.inputs.two_networks import points_for
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.figure import BLUE, RED, house_style, legend, panels
-from relulab.lab.show.parts import Grid, Line, Part, first_rows
+from relulab.lab.show.parts import Fact, Grid, Line, Part, first_rows
 from relulab.lab.show.words import number
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.pruning import Pruned, prune
 
-SHOWN = 30  # rows of a table, nodes of a group
+SHOWN = 30  # largest number of table rows, and of nodes listed per group
 
 
 class PruneNetwork(Measurement):
-    """Merge hidden nodes that share a hyperplane, drop those that add nothing, and say what that changes."""
+    """Merge hidden nodes with the same hyperplane, remove those that contribute nothing, and report the change."""
 
     name: ClassVar = "prune"
     title: ClassVar = "a two-layer network and points"
@@ -30,93 +30,106 @@ class PruneNetwork(Measurement):
     verb: ClassVar = True
     arguments: ClassVar = ("student",)
     endings: ClassVar = (".safetensors",)
-    kept: ClassVar = "the smaller network"
-    drawn: ClassVar = "the curve of what is lost against kept nodes"
+    kept: ClassVar = "the pruned network"
+    drawn: ClassVar = "the share of variance lost versus the number of nodes kept"
 
     student: Path
-    """A two-layer network: .safetensors, .npz, .pt or .pth."""
+    """Two-layer network: .safetensors, .npz, .pt or .pth."""
     data: Path
-    """Points: .npy, .npz or .safetensors, one a row."""
+    """Points, one per row: .npy, .npz or .safetensors."""
     teacher: Path | None = None
-    """Nodes that follow the nodes of this network stay first."""
+    """Keep nodes that are aligned with nodes of this network first."""
     epsilon: float = 1e-6
-    """Nodes aligned up to this are merged."""
+    """Merge nodes with an alignment error up to this."""
     keep: int | None = None
-    """How many nodes to keep, instead of --tolerance."""
+    """Number of nodes to keep, instead of --tolerance."""
     tolerance: float = 1e-12
-    """Share of the output's variance that may be lost."""
+    """Largest share of the output variance that may be lost."""
     refit: bool = False
-    """Fit the top weights of what is left."""
+    """Refit the top weights of the pruned network."""
     slope: float | None = None
-    """Slope of leaky ReLUs, which files of weights do not tell."""
+    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple[Any, ...]:
-        """The network, the points, and the teacher or None."""
+        """Return the network, the points, and the teacher or None."""
         net = load(self.student, slope=self.slope)
         star = load(self.teacher, slope=self.slope) if self.teacher else None
         return net, points_for(self.data, net), star
 
     def measure(self) -> Outcome:
         net, x, star = self.load()
-        found = prune(
+        pruned = prune(
             net, x, epsilon=self.epsilon, keep=self.keep, tolerance=self.tolerance, refit=self.refit, teacher=star
         )
         document = {
             "student": str(self.student), "data": str(self.data), "nodes": net.widths[1],
-            "groups": group_rows(found, star), "kept": found.net.widths[1], "lost": found.lost,
-            "largest": found.largest, "bound": found.bound,
-            "curve": [{"kept": n, "lost": lost} for n, lost in found.curve],
+            "groups": group_rows(pruned, star), "kept": pruned.net.widths[1], "lost": pruned.lost,
+            "largest": pruned.largest, "bound": pruned.bound,
+            "curve": [{"kept": n, "lost": lost} for n, lost in pruned.curve],
         }  # fmt: skip
-        files = {".safetensors": lambda: encoded(found.net.to(net.dtype))}
-        return Outcome(document, _told(document), picture=lambda: picture(found), files=files)
+        files = {".safetensors": lambda: encoded(pruned.net.to(net.dtype))}
+        return Outcome(document, _parts(document), picture=lambda: picture(pruned), files=files)
 
 
-def _told(document: dict[str, Any]) -> list[Part]:
+def _parts(document: dict[str, Any]) -> list[Part]:
     groups = document["groups"]
-    aligned = "teacher" in groups[0]
+    with_teacher = "teacher" in groups[0]
     rows = []
     for row in groups:
-        more = (str(row["teacher"]), number(row["epsilon"])) if aligned else ()
+        match = (str(row["teacher"]), number(row["epsilon"])) if with_teacher else ()
         nodes = ", ".join(map(str, row["nodes"][:SHOWN])) + (" …" if len(row["nodes"]) > SHOWN else "")
-        rows.append(("✓" if row["kept"] else "", number(row["adds"]), *more, nodes))
-    columns = ("kept", "Σ v‖w‖", *(("teacher node", "ε") if aligned else ()), "nodes of the group")
+        rows.append(("✓" if row["kept"] else "", number(row["adds"]), *match, nodes))
+    columns = ("kept", "‖Σ v‖w‖‖", *(("teacher node", "ε") if with_teacher else ()), "nodes of the group")
     curve = [(str(row["kept"]), number(row["lost"])) for row in document["curve"]]
-    lost, largest, bound = (number(document[key]) for key in ("lost", "largest", "bound"))
     return [
+        Fact("nodes kept", f"{document['kept']:,} of {document['nodes']:,}"),
+        Fact("groups of aligned nodes", f"{len(groups):,}"),
+        Fact("share of variance lost", number(document["lost"])),
+        Fact("largest change of an output", f"{number(document['largest'])} on the data"),
+        Fact("bound on any change", f"{number(document['bound'])} in the box of the data, before a refit"),
         *first_rows(columns, rows, SHOWN, "--json", left=frozenset({"nodes of the group"})),
-        Grid(("kept nodes", "variance lost"), curve),
-        Line(
-            f"{document['nodes']} nodes in {len(groups)} groups, {document['kept']} kept. Lost is {lost} of the "
-            f"output's variance; outputs on the data change by at most {largest}, within their box by at most {bound} "
-            "before a refit."
-        ),
+        Grid(("nodes kept", "share of variance lost"), curve),
+        Line("Choose the size with --keep, or refit the top weights with --refit.", "quiet"),
     ]
 
 
-def group_rows(found: Pruned, teacher: nn.Module | None = None) -> list[dict[str, Any]]:
-    """A row a group, the most important first: its nodes, ‖Σ v‖w‖‖, whether it stays, and the nearest teacher node."""
-    groups, kept = found.groups, set(found.kept)
+def group_rows(pruned: Pruned, teacher: nn.Module | None = None) -> list[dict[str, Any]]:
+    """Return one row per group of aligned nodes, the kept groups first.
+
+    Args:
+        pruned: Result of ``prune``.
+        teacher: A network whose nearest node is added to every row.
+
+    Returns:
+        Rows with the ``nodes`` of the group, the norm ‖Σ v‖w‖‖ that it ``adds``, whether it is ``kept``, and with a
+        teacher the nearest node ``teacher`` and its alignment error ``epsilon``.
+    """
+    groups, kept = pruned.groups, set(pruned.kept)
     strength = groups.a.norm(dim=1)
-    near = alignment(lowest(teacher), groups.nodes).min(0) if teacher is not None else None
+    nearest = alignment(lowest(teacher), groups.nodes).min(0) if teacher is not None else None
     rows = []
-    order = [*found.kept, *(s for s in strength.argsort(descending=True).tolist() if s not in kept)]
+    order = [*pruned.kept, *(s for s in strength.argsort(descending=True).tolist() if s not in kept)]
     for s in order:
         row = {"nodes": (groups.of == s).nonzero()[:, 0].tolist(), "adds": float(strength[s]), "kept": s in kept}
-        if near is not None:
-            row |= {"teacher": int(near.indices[s]), "epsilon": float(near.values[s])}
+        if nearest is not None:
+            row |= {"teacher": int(nearest.indices[s]), "epsilon": float(nearest.values[s])}
         rows.append(row)
     return rows
 
 
-def picture(found: Pruned) -> Figure:
-    """The share of the output's variance that is lost against the number of nodes that are kept."""
-    kept, lost = zip(*found.curve, strict=True)
+def picture(pruned: Pruned) -> Figure:
+    """Plot the share of the output's variance that is lost versus the number of nodes kept.
+
+    Args:
+        pruned: Result of ``prune``.
+    """
+    kept, lost = zip(*pruned.curve, strict=True)
     with house_style():
         figure, axes = panels(1, 1, width=3.6, height=2.6)
         ax = axes[0, 0]
-        ax.plot(kept, torch.tensor(lost).clamp(min=1e-16), ".-", color=BLUE, label="groups kept, before a refit")
-        ax.plot(len(found.kept), max(found.lost, 1e-16), "o", color=RED, label="the network that is left")
-        ax.set(xscale="log", yscale="log", xlabel="nodes kept", ylabel="share of the variance lost")
+        ax.plot(kept, torch.tensor(lost).clamp(min=1e-16), ".-", color=BLUE, label="before a refit")
+        ax.plot(len(pruned.kept), max(pruned.lost, 1e-16), "o", color=RED, label="pruned network")
+        ax.set(xscale="log", yscale="log", xlabel="number of nodes kept", ylabel="share of variance lost")
         legend(figure, ax, columns=1)
     return figure
 

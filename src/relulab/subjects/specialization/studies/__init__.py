@@ -1,1 +1,1 @@
-"""Figures of LM, SS and S0 as studies, one file each."""
+"""Studies of figures and statements of LM, SS and S0, one file or folder each."""

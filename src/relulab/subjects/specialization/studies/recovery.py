@@ -1,4 +1,4 @@
-"""SS figure 7 with S0 figures 5 and 11: which teacher nodes are recovered, and what it does for the loss."""
+"""SS figure 7, S0 figures 5 and 11: which teacher nodes are recovered, and how the evaluation loss falls."""
 
 from typing import ClassVar
 
@@ -16,10 +16,11 @@ from relulab.train.probe import Reading
 
 
 class Recovery(TwoLayer):
-    """Which teacher nodes are recovered, and when: strong ones first, weak ones only by wide students.
+    """Which teacher nodes do students of different widths recover, and when?
 
-    A node counts as recovered when some student's activations correlate with its own above the threshold on held-out
-    points. Dotted lines show an early epoch, solid ones the end.
+    A teacher node counts as recovered when the activations of some student node correlate with its activations above
+    the threshold, on held-out points. The paper finds that strong nodes are recovered first, and that weak nodes are
+    recovered only by wide students. The study also follows the evaluation loss.
     """
 
     name: ClassVar = "recovery"
@@ -27,19 +28,26 @@ class Recovery(TwoLayer):
     title: ClassVar = "Recovery of strong and weak teacher nodes"
     source: ClassVar = "SS figure 7; S0 figures 5 and 11"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
+    captions: ClassVar = {
+        "recovery": "Share of seeds in which each teacher node is recovered; node 1 is the strongest. Dotted lines "
+        "show an early epoch, solid lines the end of training, and each color is a student width. Strong nodes come "
+        "first, and wider students recover more of the weak ones. Answers figure 7 of SS and figure 5 of S0.",
+        "loss": "Evaluation loss during training, one panel per teacher polarity p and one line per student width. "
+        "Lines are means over the seeds of log₁₀ loss, bands are two standard errors. Answers figure 11 of S0.",
+    }
 
     threshold: Correlation = 0.95
-    """correlation above which a node is recovered"""
+    """correlation above which a teacher node counts as recovered"""
     early: PositiveInt = 5
-    """epoch of the dotted lines"""
+    """early epoch, shown as dotted lines"""
 
     def looks(self) -> tuple[int, ...]:
-        """Ever further apart: a look costs about a quarter of an epoch of 1,000 steps."""
-        spread = np.geomspace(1, self.epochs, 2 + self.epochs // 10).round().astype(int).tolist()
-        return tuple(sorted({0, min(self.early, self.epochs), *spread}))
+        # Spaced geometrically: a snapshot costs about as much as a quarter of an epoch of 1,000 steps.
+        epochs = np.geomspace(1, self.epochs, 2 + self.epochs // 10).round().astype(int).tolist()
+        return tuple(sorted({0, min(self.early, self.epochs), *epochs}))
 
-    def read(self, seen: Observation) -> Reading:
-        return {"best": (("lane", "node"), seen.rho.amax(-1)), "loss": (("lane",), seen.loss)}
+    def read(self, snapshot: Observation) -> Reading:
+        return {"best": (("lane", "node"), snapshot.rho.amax(-1)), "loss": (("lane",), snapshot.loss)}
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         return {"recovery": self._rates(result), "loss": self._losses(result)}
@@ -54,9 +62,11 @@ class Recovery(TwoLayer):
                     label = f"{over}×" if line == "-" else None
                     ax.plot(y.node, y, line, color=WIDTHS.get(over), label=label, clip_on=False)
             ax.set(title=f"p = {p:g}", xlabel="teacher node", ylim=(0, 1))
-        axes[0, 0].set_ylabel(f"recovered (ρ > {self.threshold:g})")
-        early = f"{min(self.early, self.epochs)} (dotted) and " if self.early < self.epochs else ""
-        figure.suptitle(f"Share of {self.seeds} seeds after {early}{self.epochs} epochs", fontsize=9)
+        axes[0, 0].set_ylabel(f"share recovered (ρ > {self.threshold:g})")
+        when = f"{self.epochs} epochs"
+        if self.early < self.epochs:
+            when = f"{self.early} (dotted) and {self.epochs} (solid) epochs"
+        figure.suptitle(f"Share of {self.seeds} seeds after {when}", fontsize=9)
         legend(figure, axes[0, 0])
         return figure
 
@@ -75,92 +85,115 @@ class Recovery(TwoLayer):
         return figure
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
-        end, early = self.epochs, min(self.early, self.epochs)
-        middle = max(epoch for epoch in self.looks() if epoch <= end / 2)
         low, high = min(self.over), max(self.over)
-        polar = result.where(result.polarity > 0)
-        then = polar.sel(epoch=early).transpose("seed", "over", "polarity", ...)
-        first = then.loss.copy(data=rank_correlation(then.strength.values, then.best.values))
-        got = result.best > self.threshold
-        harder = rank_correlation(
-            result.polarity.values, got.sel(epoch=end).mean(("node", "over")).transpose("seed", ...).values
+        statements = []
+        if any(p > 0 for p in self.polarity):
+            statements.append(self._strong_first(result))
+        if len(self.polarity) > 1:
+            statements.append(self._polarized_harder(result))
+        if low < high and any(p > 0 for p in self.polarity):
+            statements.append(self._width_weak(result, low, high))
+        if {1, 5} <= {*self.over}:
+            statements.append(self._short_of_5x(result))
+        return [*statements, *self._loss_statements(result, low, high)]
+
+    def _strong_first(self, result: xr.Dataset) -> Statement:
+        early = min(self.early, self.epochs)
+        at_early = result.where(result.polarity > 0).sel(epoch=early).transpose("seed", "over", "polarity", ...)
+        ranks = at_early.loss.copy(data=rank_correlation(at_early.strength.values, at_early.best.values))
+        return Statement(
+            "SS.F7.strong-first",
+            "Strong teacher nodes are recovered first",
+            ranks.mean(("over", "polarity"), skipna=True).values,
+            within=(-1, 1),
+            statistic=f"rank correlation between strength ‖v*_j‖ and best correlation after {early} epochs, over the "
+            "nodes of a teacher with p > 0",
         )
-        weak = got.sel(epoch=end).where((self.weakness(result) > self.m / 2) & (result.polarity > 0))
-        weak = weak.mean(("node", "polarity")).where(low < high)
-        share = got.mean(("node", "polarity")).reindex(over=[1, 5])
-        half, whole = (float(share.sel(over=1, epoch=epoch).mean()) for epoch in (middle, end))
-        return [
-            Statement(
-                "SS.F7.strong-first",
-                "Strong nodes are recovered first: rank correlation, over the nodes of a teacher with p > 0, of "
-                f"strength ‖v*_j‖ with best correlation after {early} epochs",
-                first.mean(("over", "polarity"), skipna=True).values,
-                within=(-1, 1),
-            ),
-            Statement(
-                "SS.F7.polarized-harder",
-                "Polarized teachers are harder: rank correlation of p with the share of nodes recovered after "
-                f"{end} epochs",
-                harder,
-                "<",
-                within=(-1, 1),
-            ),
-            Statement(
-                "SS.F7.width-weak",
-                "More width recovers more of the weak half of the nodes of teachers with p > 0: share at "
-                f"{high}× less at {low}×, after {end} epochs",
-                (weak.sel(over=high) - weak.sel(over=low)).values,
-                within=(-1, 1),
-            ),
-            Statement(
-                "SS.F7.short-of-5x",
-                f"1× students stay short of 5×: share of nodes recovered by 5× less by 1×, after {end} epochs",
-                (share.sel(over=5) - share.sel(over=1)).sel(epoch=end).values,
-                # "Stuck", says the paper; how far that is so, these two numbers tell.
-                note=f"1× students have {half:.3f} of the nodes after {middle} epochs, {whole:.3f} after {end}.",
-                within=(-1, 1),
-            ),
-            *self._loss_statements(result, low, high),
-        ]
+
+    def _polarized_harder(self, result: xr.Dataset) -> Statement:
+        recovered = (result.best > self.threshold).sel(epoch=self.epochs).mean(("node", "over"))
+        return Statement(
+            "SS.F7.polarized-harder",
+            "Polarized teachers are harder to recover",
+            rank_correlation(result.polarity.values, recovered.transpose("seed", ...).values),
+            "<",
+            within=(-1, 1),
+            statistic=f"rank correlation between p and the share of nodes recovered after {self.epochs} epochs",
+        )
+
+    def _width_weak(self, result: xr.Dataset, low: int, high: int) -> Statement:
+        recovered = (result.best > self.threshold).sel(epoch=self.epochs)
+        weak = recovered.where((self.weakness(result) > self.m / 2) & (result.polarity > 0)).mean(("node", "polarity"))
+        return Statement(
+            "SS.F7.width-weak",
+            "Wider students recover more of the weak nodes",
+            (weak.sel(over=high) - weak.sel(over=low)).values,
+            within=(-1, 1),
+            statistic=f"share of the weaker half of the nodes recovered after {self.epochs} epochs, difference "
+            f"{high}× − {low}×, teachers with p > 0",
+        )
+
+    def _short_of_5x(self, result: xr.Dataset) -> Statement:
+        end, middle = self.epochs, max(epoch for epoch in self.looks() if epoch <= self.epochs / 2)
+        share = (result.best > self.threshold).mean(("node", "polarity"))
+        at_middle, at_end = (float(share.sel(over=1, epoch=epoch).mean()) for epoch in (middle, end))
+        return Statement(
+            "SS.F7.short-of-5x",
+            "1× students recover fewer nodes than 5× students",
+            (share.sel(over=5) - share.sel(over=1)).sel(epoch=end).values,
+            # The paper says "stuck"; these two numbers show how far that is true.
+            note=f"1× students recover {at_middle:.3f} of the nodes after {middle} epochs and {at_end:.3f} after {end} "
+            "epochs.",
+            within=(-1, 1),
+            statistic=f"share of nodes recovered after {end} epochs, difference 5× − 1×",
+        )
 
     def _loss_statements(self, result: xr.Dataset, low: int, high: int) -> list[Statement]:
-        """Of S0 figure 11. Where losses come down to rounding, shares of seeds speak: they do not feel how far down."""
-        ps = [p for p in self.polarity if p > 0] or [np.nan]
-        least, most = min(ps), max(ps)
-        last = result.sel(epoch=self.epochs).reindex(polarity=sorted({least, most}))
+        """Statements about S0 figure 11.
+
+        Where losses fall to rounding, shares of seeds are compared: they do not depend on how far the losses fall.
+        """
+        polarities = [p for p in self.polarity if p > 0]
+        if low == high or not polarities:
+            return []
+        least, most = min(polarities), max(polarities)
+        last = result.sel(epoch=self.epochs, polarity=sorted({least, most}))
         gap = np.log10(last.loss.sel(over=low)) - np.log10(last.loss.sel(over=high))
-        # A width cannot be held against itself, nor the smallest p against itself as the largest.
-        gap = gap.where(low < high)
-        wins = (gap > 0).where(gap.notnull() & (least < most))
+        lower = Statement(
+            "S0.F11.width-loss",
+            f"Wider students reach a lower evaluation loss at p = {most:g}",
+            gap.sel(polarity=most).values,
+            statistic=f"log₁₀ evaluation loss after {self.epochs} epochs, difference {low}× − {high}×",
+        )
+        if least == most:
+            return [lower]
+        wins = (gap > 0).where(gap.notnull())
         covers = (last.best.sel(over=low) > self.threshold).all("node").sel(polarity=least)
         loses = wins.sel(polarity=least) == 0
         note = (
-            f"{int((covers & loses).sum())} of the {int(covers.sum())} {low}× students that cover every node end below "
-            f"{high}×, {int((~covers & loses).sum())} of the {int((~covers).sum())} that miss one."
+            f"{int((covers & loses).sum())} of the {int(covers.sum())} {low}× students that recover every node end "
+            f"with a lower loss than the {high}× student of their seed, and so do {int((~covers & loses).sum())} of "
+            f"the {int((~covers).sum())} that miss a node."
         )
+        share = f"share of seeds whose {low}× student ends with a higher loss than the {high}× student"
         return [
-            Statement(
-                "S0.F11.width-loss",
-                f"Width lowers the evaluation loss at p = {most:g}: log₁₀ loss of {low}× less of {high}×, after "
-                f"{self.epochs} epochs",
-                gap.sel(polarity=most).values,
-            ),
+            lower,
             Statement(
                 "S0.F11.width-loss-everywhere",
-                f"Width lowers the evaluation loss at p = {least:g} too: share of seeds whose {low}× student ends "
-                f"above the {high}× one",
+                f"Wider students reach a lower evaluation loss at p = {least:g} too",
                 wins.sel(polarity=least).values,
                 ">",
                 0.5,
                 note,
                 within=(0, 1),
+                statistic=f"{share}, at p = {least:g}",
             ),
             Statement(
                 "S0.F11.polarity-gap",
-                f"Width does more for the loss of polarized teachers: share of seeds whose {low}× student ends above "
-                f"the {high}× one at p = {most:g}, less the same at p = {least:g}",
+                "Width lowers the loss more often for strongly polarized teachers",
                 (wins.sel(polarity=most) - wins.sel(polarity=least)).values,
                 within=(-1, 1),
+                statistic=f"{share}, difference p = {most:g} minus p = {least:g}",
             ),
         ]
 

@@ -1,4 +1,4 @@
-"""Statements of a paper in numbers, a value a seed, and the claims that they become."""
+"""Statements of a paper as numbers, one value per seed, and the claims made from them."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -10,7 +10,7 @@ from relulab.lab.claim import Claim, claim
 
 
 class Statement(NamedTuple):
-    """What becomes a claim: a value a seed, and on which side of the bound they should lie."""
+    """The arguments of a claim: one value per seed, and the side of the bound on which they should lie."""
 
     id: str
     says: str
@@ -23,11 +23,11 @@ class Statement(NamedTuple):
 
 
 def claimed(statements: Iterable[Statement], lost: Bool[np.ndarray, " seed"]) -> list[Claim]:
-    """The claims of statements; a seed whose training diverged has no value, and that is said.
+    """Turn statements into claims; seeds whose training diverged become NaN, and a note says how many.
 
     Args:
-        statements: with a value for every seed, lost or not.
-        lost: which seeds diverged.
+        statements: Statements with one value per seed, including the diverged ones.
+        lost: Which seeds diverged, (seeds,).
     """
     diverged = f"Training diverged in {lost.sum()} of {len(lost)} seeds: lower lr or sigma." if lost.any() else ""
     return [

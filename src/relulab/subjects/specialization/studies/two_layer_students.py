@@ -1,4 +1,4 @@
-"""What the two-layer studies share: teachers, over-realized students, seeds × polarities as lanes."""
+"""The common setup of the two-layer studies: teachers, over-realized students, seeds × polarities as lanes."""
 
 from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal
@@ -28,94 +28,101 @@ SMOKE = {
     "d": 20, "C": 10, "m": 4, "over": (1, 5), "polarity": (1.0,), "seeds": 2, "epochs": 3, "steps": 100,
     "n_train": 500, "n_held_out": 500,
 }  # fmt: skip
-STEP = 2.5e6  # flops that could be done in the time that a step of all lanes takes beside its products
+STEP = 2.5e6  # overhead of a training step of all lanes, in flops that could be done in that time
 
 
 def step_flops(batch: int, d: int, n: int, C: int) -> float:
-    """Flops of one SGD step of a two-layer student: forward d n + n C, backward n C for the gate and n C + d n more.
+    """Return the flops of one SGD step of a two-layer student.
+
+    Per point, the forward pass has d n + n C multiply-adds; the backward pass has n C for the gates and n C + d n for
+    the weights.
 
     Args:
-        batch: points of the step.
-        d: inputs.
-        n: hidden nodes.
-        C: outputs.
+        batch: Points per step.
+        d: Number of inputs.
+        n: Number of hidden nodes.
+        C: Number of outputs.
     """
     return 2.0 * batch * n * (2 * d + 3 * C)
 
 
 def unstacked(measured: xr.Dataset, /, **lanes: list) -> xr.Dataset:
-    """A dataset with the dimension "lane" taken apart into the dimensions that the lanes stand for.
+    """Split the dimension "lane" of a dataset into several dimensions.
 
     Args:
-        measured: what is known of all lanes.
-        lanes: for each new dimension its value in every lane; the first is the slowest.
+        measured: The dataset, with the dimension "lane".
+        lanes: For each new dimension its value in every lane; the first dimension varies slowest.
     """
-    named = measured.assign_coords({name: ("lane", values) for name, values in lanes.items()})
-    return named.set_index(lane=tuple(lanes)).unstack("lane")
+    labeled = measured.assign_coords({name: ("lane", values) for name, values in lanes.items()})
+    return labeled.set_index(lane=tuple(lanes)).unstack("lane")
 
 
 class TwoLayer(Study):
-    """A unit is one student width with a block of seeds; all polarities of a seed share data, start and batches."""
+    """Base class of the two-layer studies: students of several widths learn from teachers of several polarities.
+
+    A unit is one student width with a block of seeds. All polarities of a seed share data, initial weights and batches.
+    """
 
     remarks: ClassVar[str] = (
-        "The setup is the one the authors ran. The printed text has σ = 10 and learning rate 0.01, which diverges "
-        "(sigma=10 trains with lr=0.001), biases that make about half of the inputs active (teacher_bias=median makes "
-        "it exactly half) and strengths that follow 1/j^p (fan_out=exact). Training is in float32, the release's in "
-        "float64; correlations are taken on held-out points, the release's figure 5 has them on training points."
+        "The setup is that of the authors' released code. It differs from the printed text, which has σ = 10 with "
+        "learning rate 0.01: that diverges (sigma=10 trains with lr=0.001). In print, teacher nodes are active on "
+        "about half of the inputs (teacher_bias=median makes it exactly half), and their strengths follow 1/j^p "
+        "exactly (fan_out=exact). Two things differ from the release: training is in float32 instead of float64, and "
+        "correlations are computed on held-out points, whereas the release computes figure 5 on training points."
     )
 
     d: PositiveInt = 100
     """input dimension"""
     C: PositiveInt = 50
-    """outputs"""
+    """number of outputs"""
     m: PositiveInt = 20
-    """hidden nodes of the teacher"""
+    """number of hidden nodes of the teacher"""
     over: Widths = (1, 2, 5, 10)
-    """student widths, in teacher widths"""
+    """student widths, as multiples of the teacher width"""
     polarity: Polarities = (0, 0.5, 1, 1.5, 2, 2.5)
-    """p: strengths fall as 1/j^p"""
+    """p: the strength of teacher node j is proportional to 1/j^p"""
     seeds: PositiveInt = 32
-    """networks of each kind"""
+    """number of seeds: networks of each width and polarity"""
     epochs: PositiveInt = 100
-    """epochs of training"""
+    """number of training epochs"""
     steps: PositiveInt = 1000
-    """SGD steps an epoch"""
+    """SGD steps per epoch"""
     batch: PositiveInt = 16
-    """points a step, drawn with replacement"""
+    """points per step, drawn with replacement"""
     lr: PositiveFloat = 0.01
     """learning rate"""
     n_train: PositiveInt = 10_000
-    """training points"""
+    """number of training points"""
     n_held_out: Annotated[int, Ge(2)] = 10_000
-    """points for correlations and loss"""
+    """number of held-out points, for correlations and loss"""
     inputs: Literal["gaussian", "uniform"] = "gaussian"
-    """distribution of the points"""
+    """distribution of the inputs"""
     sigma: PositiveFloat = 1.5
-    """standard deviation; of uniform inputs half the width"""
+    """standard deviation of Gaussian inputs, or half the width of uniform inputs"""
     fresh: bool = False
-    """new training points each epoch"""
+    """draw new training points every epoch"""
     teacher_bias: float | Literal["median"] = -0.1
-    """of every teacher node, or median: active on half of the inputs"""
+    """bias of every teacher node; 'median' makes each node active on half of the inputs"""
     fan_out: Literal["released", "exact"] = "released"
-    """1/j^p up to the rows' own norms (released) or exact"""
+    """strengths of teacher nodes: random row norms divided by j^p (released), or exactly 1/j^p (exact)"""
     student_std: PositiveFloat = 0.005
-    """standard deviation of the starting weights"""
+    """standard deviation of the initial weights"""
     dtype: Literal["float32", "float64"] = "float32"
-    """of training"""
+    """floating-point type of training"""
 
     def units(self) -> list[Unit]:
-        """Blocks shrink as students widen, so that units cost about the same and enough lanes travel together."""
-        found = []
+        # Fewer seeds per unit for wider students, so that units cost about the same.
+        units = []
         for over in self.over:
             for seeds in blocks(self.seeds, max(2, 4 // over)):
                 steps = len(seeds) * len(self.polarity) * self.epochs * self.steps
                 flops = steps * step_flops(self.batch, self.d, over * self.m, self.C) + STEP * self.epochs * self.steps
                 name = f"over{over}-seeds{seeds[0]}-{seeds[-1]}"
-                found.append(Unit(name, {"over": over, "seeds": seeds}, steps, flops))
-        return found
+                units.append(Unit(name, {"over": over, "seeds": seeds}, steps, flops))
+        return units
 
     def task(self, seeds: tuple[int, ...]) -> Task:
-        """The task of every (seed, polarity), seed by seed."""
+        """The learning task, with one lane per seed and polarity, ordered by seed."""
         lanes = [seed for seed in seeds for _ in self.polarity]
         inputs = Gaussian(self.d, self.sigma) if self.inputs == "gaussian" else Uniform(self.d, self.sigma)
         teachers = teacher(
@@ -138,10 +145,10 @@ class TwoLayer(Study):
         student = small_normal(
             (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, dtype=task.dtype
         )
-        look = Observer(task.teacher, task.held_out())
+        observe = Observer(task.teacher, task.held_out())
         data = sgd(
             student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick,
-            probes=[Probe(self.looks(), lambda net: self.read(look(net)))],
+            probes=[Probe(self.looks(), lambda net: self.read(observe(net)))],
         )  # fmt: skip
         for name, (dims, values) in self.after(student, task, over).items():
             data[name] = (dims, values.numpy())
@@ -153,17 +160,17 @@ class TwoLayer(Study):
         return data.assign_coords(over=over).expand_dims("over")
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
-        """A seed with a network that diverged has no value: its correlations would pass for un-specialized students."""
+        # A seed with a diverged network has no value: its students would look un-specialized.
         lost = ~np.isfinite(result.loss.sel(epoch=self.epochs)).all(("over", "polarity")).values
         return claimed(self.statements(result), lost)
 
     @abstractmethod
     def statements(self, result: xr.Dataset) -> list[Statement]:
-        """What the paper says of this figure, in numbers."""
+        """Return the paper's statements about this figure, as numbers."""
 
     @staticmethod
     def weakness(result: xr.Dataset) -> xr.DataArray:
-        """The place of each teacher node by strength ‖v*_j‖: 1 the strongest, m the weakest."""
+        """Rank teacher nodes by strength ‖v*_j‖: 1 is the strongest, m the weakest."""
         from scipy.stats import rankdata
 
         node = [["node"]]
@@ -172,13 +179,13 @@ class TwoLayer(Study):
         )
 
     def after(self, student: MLP, task: Task, over: int) -> Reading:
-        """What is measured of the trained students alone, lane by lane."""
+        """Measure the trained students, lane by lane; nothing by default."""
         return {}
 
     @abstractmethod
     def looks(self) -> tuple[int, ...]:
-        """The epochs at which students are looked at."""
+        """Return the epochs at which students are measured."""
 
     @abstractmethod
-    def read(self, seen: Observation) -> Reading:
-        """What is kept of a look."""
+    def read(self, snapshot: Observation) -> Reading:
+        """Select what is stored of a measurement."""

@@ -1,12 +1,12 @@
 r"""SS.L1, the recursive gradient rule (SS lemma 1, eq. 5).
 
-Let teacher and student have L layers, with f_l, f*_l the activations of layer l (the bias unit's 1 included), D_l the
-student's gates and V_l, V*_l the top-down matrices of definition 2. Then what back-propagation carries to layer l,
-minus the gradient of J = ½‖f*_L − f_L‖² in the input of that layer's units, is at every x
+Let teacher and student have L layers. f_l and f*_l are the activations of layer l, including the constant 1 of the bias
+unit, D_l the gates of the student, and V_l, V*_l the top-down matrices of definition 2. The back-propagated gradient
+g_l is minus the gradient of J = ½‖f*_L − f_L‖² with respect to the pre-activations of layer l. At every x,
 
     g_l(x) = D_l(x) [A_l(x) f*_l(x) − B_l(x) f_l(x)],    A_l = V_lᵀ V*_l,    B_l = V_lᵀ V_l.
 
-So each layer is taught by the teacher's same layer, whatever the depth, the widths, the biases and the leaky slope.
+So each student layer is trained by the same layer of the teacher, for any depth, widths, biases and leaky slope.
 """
 
 from copy import deepcopy
@@ -25,20 +25,22 @@ from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP, absolute
 from relulab.subjects.specialization.instruments.top_down import Layer, modulation, top_down_layers
 
-ENTRIES = 10_000_000  # of the largest matrix held at once: points are taken in parts
+ENTRIES = 10_000_000  # size limit of the largest matrix in memory: larger sets of points are split
 
 
 def gradient_rule(
     teacher: nn.Module, student: nn.Module, x: Float[Tensor | np.ndarray, "*lane N d"], *, gated: bool = True
 ) -> Finding:
-    """Checks the rule against automatic differentiation, in float64, in every layer at every point.
+    """Check the rule against automatic differentiation, in float64, in every layer and at every point.
 
     Args:
-        teacher: An ``MLP`` or a plain Linear-ReLU-…-Linear module, of one lane or as many as the student.
-        student: Another, with the same inputs; the rule asks for the same depth and outputs too.
+        teacher: An ``MLP`` or a plain Linear-ReLU-…-Linear module, with one lane or as many lanes as the student.
+        student: Another such network with the same inputs. The rule requires the same depth and outputs, too.
         x: Points, (N, d) or (lane, N, d), at least one.
-        gated: A false variant of the statement, for the negative control, if False: the rule is claimed without the
-            gates D_l.
+        gated: False checks the rule without the gates D_l, which is wrong. This is the negative control.
+
+    Returns:
+        One check per layer: the largest difference between the rule and back-propagation.
 
     >>> teacher, student = (torch_default((3, n, 2), seeds=[0]) for n in (4, 5))
     >>> gradient_rule(teacher, student, torch.eye(3)).verdict.name
@@ -47,17 +49,17 @@ def gradient_rule(
     teacher, student, x = _double(teacher), _double(student), points(x)
     if teacher.widths[0] != student.widths[0] or x.shape[-1] != student.widths[0]:
         raise UserError(
-            f"teacher takes {teacher.widths[0]} inputs, student {student.widths[0]}, the points have {x.shape[-1]}: "
-            "all three must agree"
+            f"the teacher has {teacher.widths[0]} inputs, the student {student.widths[0]}, and the points "
+            f"{x.shape[-1]}: all three must agree"
         )
     if teacher.lanes not in (1, student.lanes) or not x.numel():
         raise UserError(
-            f"{teacher.lanes} teachers for {student.lanes} students at {x.shape[-2]} points: one teacher or as many as "
-            "students, and at least one point"
+            f"got {teacher.lanes} teachers for {student.lanes} students at {x.shape[-2]} points: expected one teacher, "
+            "or one per student, and at least one point"
         )
     conditions = (
-        Check("layers of the student, as many as of the teacher", student.depth, "==", teacher.depth),
-        Check("outputs of the student, as many as of the teacher", student.widths[-1], "==", teacher.widths[-1]),
+        _equal("layers", student.depth, teacher.depth),
+        _equal("outputs", student.widths[-1], teacher.widths[-1]),
     )
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
@@ -69,32 +71,41 @@ def gradient_rule(
     worst = compared.gather(0, share.argmax(0)[None, :, None].expand(1, -1, 2))[0]
     return Finding(
         conditions,
-        tuple(
-            Check(f"|g_{l} − D_{l}(A_{l} f*_{l} − B_{l} f_{l})| at the worst point and node", gap, "==", 0.0, error)
-            for l, (gap, error) in enumerate(worst.tolist(), 1)
-        ),
+        tuple(Check(_equation(l, gated), gap, "==", 0.0, error) for l, (gap, error) in enumerate(worst.tolist(), 1)),
     )
 
 
+def _equation(l: int, gated: bool) -> str:
+    right = f"{f'D_{l} ' if gated else ''}(A_{l} f*_{l} − B_{l} f_{l})"
+    return f"Layer {l}: the largest |g_{l} − {right}| over points and nodes is zero"
+
+
+def _equal(name: str, count: int, count_star: int) -> Check:
+    says = f"Student and teacher have the same number of {name}"
+    return Check(says, count, "==", count_star, detail=f"student {count:,}, teacher {count_star:,}")
+
+
 def _double(net: nn.Module) -> MLP:
-    """A copy in float64: the caller's network stays as it is."""
+    """A copy in float64. The network of the caller is not changed."""
     return deepcopy(net if isinstance(net, MLP) else MLP.of(net)).double()
 
 
 def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor, "L 2"]:
-    """A row a layer: the gap between rule and back-propagation and the rounding allowance, where their ratio is worst.
+    """One row per layer: the difference between rule and back-propagation and its rounding allowance.
 
-    The allowance is γ_K = Kε/(1 − Kε), K the roundings in the longest chain of sums and products, times the same
-    expression with absolute weights and inputs, which no partial result exceeds. All gates are open then.
+    Both are taken at the entry where their ratio is largest. The allowance is γ_K = Kε/(1 − Kε), where K is the number
+    of roundings in the longest chain of sums and products, times the same expression with absolute weights and inputs
+    and with all gates open. No partial result exceeds that expression.
     """
     layers = [top_down_layers(net, x) for net in (student, teacher)]
     bounds = [top_down_layers(absolute(net), x.abs()) for net in (student, teacher)]
     K_eps = 2 * (sum(student.widths) + sum(teacher.widths)) * torch.finfo(x.dtype).eps
     rows = []
-    for g_l, mine, its, most, most_star in zip(back_propagated(teacher, student, x), *layers, *bounds, strict=True):
-        gap = (ruled(mine, its, gated)[..., : g_l.shape[-1]] - g_l).abs().flatten()
-        A, B = modulation(most.V, most_star.V)
-        size = (A @ most_star.f.unsqueeze(-1) + B @ most.f.unsqueeze(-1)).squeeze(-1)[..., : g_l.shape[-1]]
+    gradients = back_propagated(teacher, student, x)
+    for g_l, layer, layer_star, bound, bound_star in zip(gradients, *layers, *bounds, strict=True):
+        gap = (ruled(layer, layer_star, gated)[..., : g_l.shape[-1]] - g_l).abs().flatten()
+        A, B = modulation(bound.V, bound_star.V)
+        size = (A @ bound_star.f.unsqueeze(-1) + B @ bound.f.unsqueeze(-1)).squeeze(-1)[..., : g_l.shape[-1]]
         allowance = (K_eps / (1 - K_eps) * size).flatten()
         worst = (gap / allowance.clamp(min=torch.finfo(x.dtype).tiny)).argmax()
         rows.append(torch.stack([gap[worst], allowance[worst]]))
@@ -102,14 +113,29 @@ def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor
 
 
 def ruled(layer: Layer, layer_star: Layer, gated: bool = True) -> Float[Tensor, "lane N n1"]:
-    """The right-hand side of eq. 5, with A_l and B_l as matrices."""
+    """The right-hand side of eq. 5, computed with A_l and B_l as matrices.
+
+    Args:
+        layer: Layer l of the student at N points.
+        layer_star: Layer l of the teacher at the same points.
+        gated: Whether the gates D_l are applied.
+    """
     A, B = modulation(layer.V, layer_star.V)
     g = (A @ layer_star.f.unsqueeze(-1) - B @ layer.f.unsqueeze(-1)).squeeze(-1)
     return layer.D * g if gated else g
 
 
 def back_propagated(teacher: MLP, student: MLP, x: Float[Tensor, "*lane N d"]) -> list[Float[Tensor, "lane N n"]]:
-    """The left-hand side: −∂J/∂z_l for the input z_l = f_{l−1} W_l + b_l of every layer, by autograd."""
+    """The left-hand side of eq. 5, −∂J/∂z_l with z_l = f_{l−1} W_l + b_l, for every layer, by autograd.
+
+    Args:
+        teacher: The teacher, with one lane or as many lanes as the student.
+        student: The student.
+        x: Points, (N, d) or (lane, N, d).
+
+    Returns:
+        One tensor per layer, (lane, N, n_l).
+    """
     with torch.enable_grad():
         f, zs = x.expand(student.lanes, *x.shape[-2:]), []
         for W, b in zip(student.W, student.b, strict=True):
@@ -120,7 +146,13 @@ def back_propagated(teacher: MLP, student: MLP, x: Float[Tensor, "*lane N d"]) -
 
 
 def gradient_sizes(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "*lane N d"]) -> list[dict]:
-    """Of every layer, the root mean square and the largest entry of |g_l| over points and nodes."""
+    """The root mean square and the largest entry of |g_l| over points and nodes, for every layer.
+
+    Args:
+        teacher: An ``MLP`` or a plain Linear-ReLU-…-Linear module.
+        student: Another such network with the same inputs and outputs.
+        x: Points, (N, d) or (lane, N, d).
+    """
     teacher, student = _double(teacher), _double(student)
     gradients = back_propagated(teacher, student, x.double())
     return [
@@ -141,18 +173,29 @@ def _case(depths: tuple[int, int], slope: float = 0.0, gated: bool = True) -> Fi
 THEOREM = Theorem(
     id="SS.L1",
     title="Recursive gradient rule",
-    statement="At every point and in every layer l, the back-propagated gradient is g_l = D_l [A_l f*_l − B_l f_l], "
-    "A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l: the teacher's layer l teaches the student's layer l.",
+    statement="At every input and in every layer l, the back-propagated gradient is g_l = D_l [A_l f*_l − B_l f_l], "
+    "where A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l. So layer l of the student is trained by layer l of the teacher.",
+    symbols={
+        "l": "layer, from 1 to L",
+        "g_l": "minus the gradient of ½‖f*_L − f_L‖² with respect to the pre-activations of layer l of the student",
+        "f_l": "activations of layer l of the student, with a constant 1 for the biases",
+        "f*_l": "activations of layer l of the teacher, with a constant 1 for the biases",
+        "D_l": "diagonal matrix of the student's gates in layer l: 1 for active units, otherwise 0 or the leaky slope",
+        "V_l": "top-down matrix of the student: V_L = I and V_{l−1} = V_l D_l W_lᵀ, with W_l the weights of layer l",
+        "V*_l": "top-down matrix of the teacher, defined in the same way",
+        "A_l": "weights of the teacher's nodes in the gradient",
+        "B_l": "weights of the student's nodes in the gradient",
+    },
     source="SS lemma 1, eq. 5",
     check=gradient_rule,
     on={TeacherStudent: gradient_rule},
     variants=("gated",),
     demonstrations=(
-        Demonstration("depth 4, ReLU, biases, unequal widths", Verdict.HOLDS, lambda: _case((4, 4))),
-        Demonstration("depth 3, leaky slope 0.1", Verdict.HOLDS, lambda: _case((3, 3), slope=0.1)),
-        Demonstration("student deeper than its teacher", Verdict.NOT_APPLICABLE, lambda: _case((3, 4))),
+        Demonstration("Depth 4, ReLU, different widths", Verdict.HOLDS, lambda: _case((4, 4))),
+        Demonstration("Depth 3, leaky ReLU with slope 0.1", Verdict.HOLDS, lambda: _case((3, 3), slope=0.1)),
+        Demonstration("Student deeper than the teacher", Verdict.NOT_APPLICABLE, lambda: _case((3, 4))),
         Demonstration(
-            "negative control: the rule without its gates", Verdict.REFUTED, lambda: _case((4, 4), gated=False)
+            "Negative control: the rule without the gates", Verdict.REFUTED, lambda: _case((4, 4), gated=False)
         ),
     ),
 )

@@ -1,16 +1,16 @@
-r"""S0.T5, noisy recovery: a small gradient leaves a small misalignment (S0 theorem 5, lemmas 5 and 6).
+r"""S0.T5, noisy recovery: a small gradient implies a small misalignment (S0 theorem 5, lemmas 5 and 6).
 
-Let ‖g_1(x)‖∞ ≤ ε at every x of a region R, and let student k observe teacher node j with α_kj ≠ 0. The text has a
-student with sin θ̃ = O((ε/|α_kj|)^{1−δ}) and a bias gap O((ε/|α_kj|)^{1−2δ}) for any δ > 0. Its proof gives more: with
-a ball of radius r in the boundary of j, at a distance of at least q = 5ε/|α_kj| from the ends of R and from the
-boundary of k,
+Let ‖g_1(x)‖∞ ≤ ε at every x of a region R, and let student k observe teacher node j with α_kj ≠ 0. The paper states
+that some student has sin θ̃ = O(ε^{1−δ}/|α_kj|) and a bias gap O(ε^{1−2δ}/|α_kj|) for any δ > 0. The proof gives more.
+Take a ball of radius r in the boundary of j that is at least q = 5ε/|α_kj| away from the border of R and from the
+boundary of k. Then
 
     sin θ̃ ≤ M K ε/|α_kj|,   |b*_j − b| ≤ (2 M₀ M K + 5) ε/|α_kj|,   M = 10 V_{d−2}(r)/V_{d−1}(r),   M₀ = max ‖x‖,
 
-for some other of the K nodes: δ = 0, and no hidden constants. V_n(r) is the volume of a ball in R^n. That node is a
-student if no other teacher node is as close. On a box, r is a linear program and ε is exact, up to rounding, where the
-vertices of the creases can be listed, else bounded. Biases are counted from the middle of the box in units of its size.
-The negative control claims the squares of these bounds.
+for at least one other of the K nodes, so δ = 0 works and no constant is hidden. V_n(r) is the volume of a ball in R^n.
+That node is a student if no other teacher node is as close. On a box, r is the solution of a linear program. ε is exact
+up to rounding if the vertices of the creases can be listed, and an upper bound otherwise. Biases are measured from the
+center of the box in units of its size. The negative control replaces the bounds by second-order ones.
 """
 
 import math
@@ -34,7 +34,7 @@ from relulab.subjects.specialization.tools.vertices import exact_gradient
 
 
 class Bounds(NamedTuple):
-    """What the theorem promises of a teacher node seen by student k: sin θ̃ and bias gap at most these."""
+    """Bounds of the theorem on sin θ̃ and on the bias gap for a teacher node observed by student k."""
 
     k: int
     radius: float
@@ -45,65 +45,72 @@ class Bounds(NamedTuple):
 def noisy_recovery(
     teacher: nn.Module, student: nn.Module, box: Box, *, node: int | None = None, squared: bool = False
 ) -> Finding:
-    """Checks the theorem for one teacher node, the strongest unless told, as its best observer sees it.
+    """Check the theorem for one teacher node, with the observer k that gives the smallest bounds.
 
     Args:
         teacher: One two-layer ReLU network.
-        student: Another with the same inputs and outputs.
+        student: Another one with the same inputs and outputs.
         box: The region R.
-        node: Number of the teacher node, from 0. None takes the strongest.
-        squared: A false variant of the statement, for the negative control: the bounds times that on sin θ̃, second
-            order in ε/|α_kj|.
+        node: Index of the teacher node, from 0. None takes the strongest node.
+        squared: True multiplies both bounds by the bound on sin θ̃, which makes them second order in ε/|α_kj| and
+            wrong. This is the negative control.
 
     >>> teacher, student, _ = shifted_students(1e-3, 1)
     >>> noisy_recovery(teacher, student, Box.around(2)).verdict.name
     'HOLDS'
     """
-    found = creases(teacher, student, box)
-    star = regular(lowest(found.teacher))
-    j = int(found.v_star.norm(dim=1).argmax()) if node is None else node
-    if not 0 <= j < len(star.w) or star.w.shape[1] < 2:
-        raise UserError(
-            f"teacher node {j}: the teacher has nodes 0 … {len(star.w) - 1} in {star.w.shape[1]} dimensions, of which "
-            "there must be at least 2"
-        )
-    epsilon, exact = gradient_on(found)
-    bounds = promised(found, j, epsilon)
-    others = Nodes(*(torch.cat([t[:j], t[j + 1 :]]) for t in star))
-    factor = min(bounds.sine, 1.0) if squared else 1.0
-    mine = _excess(star, j, regular(lowest(found.student)), bounds, factor)
-    says = f"radius of a ball in the boundary of node {j} that is 5ε/|α| inside the box and a student's active side, "
-    says += f"ε = {epsilon:.2g}"
-    radius = Check(says, bounds.radius, ">=", 1e-12)
+    pair = creases(teacher, student, box)
+    star = regular(lowest(pair.teacher))
+    j = int(pair.v_star.norm(dim=1).argmax()) if node is None else node
+    if not 0 <= j < len(star.w):
+        raise UserError(f"teacher node {j} does not exist: choose a node from 0 to {len(star.w) - 1}")
+    if star.w.shape[1] < 2:
+        raise UserError(f"expected networks with at least 2 inputs, got {star.w.shape[1]}")
+    epsilon, exact = gradient_on(pair)
+    bounds = promised(pair, j, epsilon)
+    size = f"ε = {epsilon:.2g}" + ("" if exact else " (an upper bound)")
+    says = f"The boundary of node {j} contains a ball that is 5ε/|α_kj| inside the box and the active side of a student"
+    radius = Check(says, bounds.radius, ">=", 1e-12, detail=f"radius {bounds.radius:.3g} at {size}")
     if not radius.holds:
         return Finding((radius,), ())
+    others = Nodes(*(torch.cat([t[:j], t[j + 1 :]]) for t in star))
+    apart = _excess(star, j, others, bounds, 1.0)
     conditions = (
         radius,
-        Check("bound on sin θ̃, below 1 so that it says something", bounds.sine, "<=", 1.0),
-        Check("other teacher nodes, in units of the bounds", _excess(star, j, others, bounds, 1.0), ">=", 1.0),
+        Check("The bound on sin θ̃ is at most 1, so that it is not trivial", bounds.sine, "<=", 1.0),
+        Check("No other teacher node is within the bounds (distance as a multiple of the bounds)", apart, ">=", 1.0),
     )
-    how = "" if exact else ", bounded"
-    says = f"sin θ̃ and bias gap of the nearest student, in units of the bounds (ε = {epsilon:.2g}{how})"
-    error = found.same / (bounds.sine * factor) if math.isfinite(bounds.sine) else 0.0
-    return Finding(conditions, (Check(says, mine, "<=", 1.0, error),))
+    factor = min(bounds.sine, 1.0) if squared else 1.0
+    nearest = _excess(star, j, regular(lowest(pair.student)), bounds, factor)
+    says = (
+        "The nearest student is within the bounds on sin θ̃ and on the bias gap (distance as a multiple of the bounds)"
+    )
+    error = pair.same / (bounds.sine * factor) if math.isfinite(bounds.sine) else 0.0
+    return Finding(conditions, (Check(says, nearest, "<=", 1.0, error),))
 
 
-def gradient_on(found: Creases) -> tuple[float, bool]:
-    """‖g_1‖∞ over the box, rounding included, and whether that is exact or a bound from above."""
-    (bound, allowance), exact = largest_gradient(found), exact_gradient(found)
+def gradient_on(pair: Creases) -> tuple[float, bool]:
+    """‖g_1‖∞ over the box including rounding, and whether it is exact (otherwise it is an upper bound)."""
+    (bound, allowance), exact = largest_gradient(pair), exact_gradient(pair)
     return float(((bound if exact is None else exact) + allowance).max()), exact is not None
 
 
-def promised(found: Creases, j: int, epsilon: float) -> Bounds:
-    """The bounds for teacher node j by the student that gives the smallest ones, in the box's own units."""
-    box, d, K = found.box, len(found.box.low), len(found.of_star) + len(found.of)
+def promised(pair: Creases, j: int, epsilon: float) -> Bounds:
+    """The bounds for teacher node j from the student that gives the smallest ones, in units of the box.
+
+    Args:
+        pair: The creases of teacher and student.
+        j: Index of the teacher node, from 0.
+        epsilon: ε, the largest gradient on the box.
+    """
+    box, d, K = pair.box, len(pair.box.low), len(pair.of_star) + len(pair.of)
     M_0 = float(box.farthest.norm())
-    alpha = (found.v @ found.v_star[j]).abs()
+    alpha = (pair.v @ pair.v_star[j]).abs()
     best = Bounds(-1, 0.0, math.inf, math.inf)
-    sees = seen(found)[found.of_star[j]] if found.of_star[j] >= 0 else torch.zeros(len(alpha), dtype=torch.bool)
-    for k in (sees & (alpha > 0)).nonzero()[:, 0].tolist():
+    observes = seen(pair)[pair.of_star[j]] if pair.of_star[j] >= 0 else torch.zeros(len(alpha), dtype=torch.bool)
+    for k in (observes & (alpha > 0)).nonzero()[:, 0].tolist():
         ratio = epsilon / float(alpha[k])
-        r = _ball(regular(lowest(found.teacher)), j, regular(lowest(found.student)), k, box, 5 * ratio)
+        r = _ball(regular(lowest(pair.teacher)), j, regular(lowest(pair.student)), k, box, 5 * ratio)
         if r > 0:
             M = 10 * _volume(d - 2, r) / _volume(d - 1, r)
             bounds = Bounds(k, r, M * K * ratio, (2 * M_0 * M * K + 5) * ratio)
@@ -115,16 +122,16 @@ def _volume(n: int, r: float) -> float:
     return math.pi ** (n / 2) * r**n / math.gamma(n / 2 + 1)
 
 
-def _ball(star: Nodes, j: int, mine: Nodes, k: int, box: Box, q: float) -> float:
-    """The largest radius of a ball in node j's boundary that stays q inside the box and inside k's active side.
+def _ball(star: Nodes, j: int, nodes: Nodes, k: int, box: Box, q: float) -> float:
+    """The largest radius of a ball in the boundary of node j that stays q inside the box and the active side of k.
 
-    Regular nodes and a box of size one, so that the solver's tolerances mean something; the radius is computed again
-    from the center that it finds.
+    Nodes are regular and the box has size one, so that the tolerances of the solver are meaningful. The radius is
+    recomputed from the center that the solver returns.
     """
     w, b = star.w[j].numpy(), float(star.b[j])
     Q = np.linalg.svd(w[None])[2][1:].T  # directions within the boundary
-    normals = np.vstack([np.eye(len(w)), -np.eye(len(w)), -mine.w[k].numpy()[None]])
-    limits = np.concatenate([box.high.numpy(), -box.low.numpy(), [float(mine.b[k])]])
+    normals = np.vstack([np.eye(len(w)), -np.eye(len(w)), -nodes.w[k].numpy()[None]])
+    limits = np.concatenate([box.high.numpy(), -box.low.numpy(), [float(nodes.b[k])]])
     lengths, flat = np.linalg.norm(normals, axis=1), normals @ Q
     A = np.column_stack([flat, np.linalg.norm(flat, axis=1)])
     right = limits - q * lengths - normals @ (-b * w)
@@ -141,20 +148,27 @@ def _ball(star: Nodes, j: int, mine: Nodes, k: int, box: Box, q: float) -> float
 
 
 def _excess(star: Nodes, j: int, nodes: Nodes, bounds: Bounds, factor: float) -> float:
-    """The least over nodes of max(sin θ̃/bound, bias gap/bound); ∞ if there is none."""
+    """The minimum over nodes of max(sin θ̃/bound, bias gap/bound). ∞ if there are no nodes."""
     if not len(nodes.b) or not math.isfinite(bounds.sine):
         return math.inf
     gaps = []
     for side in (1, -1):
         b_gap = (star.b[j] - side * nodes.b).abs()
-        one = Nodes(star.w[j : j + 1], star.b.new_zeros(1))
-        sine = alignment(one, Nodes(side * nodes.w, torch.zeros_like(nodes.b)))[0]
+        direction = Nodes(star.w[j : j + 1], star.b.new_zeros(1))
+        sine = alignment(direction, Nodes(side * nodes.w, torch.zeros_like(nodes.b)))[0]
         gaps.append(torch.maximum(sine / (bounds.sine * factor), b_gap / (bounds.bias * factor)))
     return float(torch.stack(gaps).min())
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, node: int | None = None) -> Finding:
-    """On the box that the points span."""
+    """Check the theorem on networks from files, on the box spanned by the points.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another one with the same inputs and outputs.
+        x: Points, (N, d).
+        node: Index of the teacher node, from 0. None takes the strongest node.
+    """
     return noisy_recovery(teacher, student, Box.of(x), node=node)
 
 
@@ -166,14 +180,36 @@ def _case(shift: float, **options) -> Finding:
 THEOREM = Theorem(
     id="S0.T5",
     title="Noisy recovery",
-    statement="If ‖g_1‖∞ ≤ ε on a region, an observed teacher node has a student whose angle and bias differ from its "
-    "own by no more than constants times ε/|α_kj|: strong nodes are recovered at larger gradients.",
+    statement="Let ‖g_1‖∞ ≤ ε on a region, and let student k observe teacher node j there with α_kj ≠ 0. Then some "
+    "student has sin θ̃ ≤ M K ε/|α_kj| and |b*_j − b| ≤ (2 M₀ M K + 5) ε/|α_kj|, unless another teacher node is that "
+    "close to j. So strong nodes are recovered at larger gradients.",
+    symbols={
+        "g_1": "back-propagated gradient at the hidden layer of the student",
+        "ε": "largest gradient on the region",
+        "k": "a student that observes j: it is active somewhere on the boundary of j within the region",
+        "j": "a teacher node",
+        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+        "θ̃": "angle between the input weights of j and of the student",
+        "b*_j": "bias of j, for input weights of norm one",
+        "b": "bias of the student, for input weights of norm one",
+        "K": "number of hidden nodes of teacher and student together",
+        "M": "10 V_{d−2}(r)/V_{d−1}(r), with V_n(r) the volume of a ball in R^n and d the number of inputs. Here "
+        "r is the radius of a ball in the boundary of j, 5ε/|α_kj| inside the region and the active side of k",
+        "M₀": "largest ‖x‖ in the region",
+    },
+    in_print="The paper states orders only, ε^{1−δ}/|α_kj| for the angle and ε^{1−2δ}/|α_kj| for the bias, for any δ "
+    "> 0 and with hidden constants. Its proof works with δ = 0 and explicit constants, which are used here. The "
+    "student may be active on the other side of the hyperplane.",
     source="S0 theorem 5, lemmas 5 and 6, sections 8.7, 8.8 and 8.13",
     check=noisy_recovery,
     on={TeacherStudent: of_networks},
     demonstrations=(
-        Demonstration("two nodes in the plane, students off by 1e-3", Verdict.HOLDS, lambda: _case(1e-3)),
-        Demonstration("students off by 0.1: bounds say nothing", Verdict.NOT_APPLICABLE, lambda: _case(0.1)),
-        Demonstration("negative control: second order in ε/|α_kj|", Verdict.REFUTED, lambda: _case(1e-6, squared=True)),
+        Demonstration("Two nodes in the plane, student biases off by 10⁻³", Verdict.HOLDS, lambda: _case(1e-3)),
+        Demonstration(
+            "Student biases off by 0.1, so that the bounds are trivial", Verdict.NOT_APPLICABLE, lambda: _case(0.1)
+        ),
+        Demonstration(
+            "Negative control: bounds of second order in ε/|α_kj|", Verdict.REFUTED, lambda: _case(1e-6, squared=True)
+        ),
     ),
 )

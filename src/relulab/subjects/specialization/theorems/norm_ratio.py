@@ -1,11 +1,12 @@
-r"""S0.T7, who outgrows whom (S0 theorem 7, eqs. 62 to 64).
+r"""S0.T7, growth of the ratio of two students' norms (S0 theorem 7, eqs. 62 to 64).
 
-Let the weights w_k of students follow ẇ_k = ‖w_k‖ r_k, whatever the residues r_k are, and w̄_k = w_k/‖w_k‖. Then
+Let the weights w_k of students follow ẇ_k = ‖w_k‖ r_k with arbitrary residues r_k, and let w̄_k = w_k/‖w_k‖. Then
 
     d/dt ln(‖w_k‖/‖w_k'‖) = w̄_kᵀ r_k − w̄_k'ᵀ r_k'.
 
-So a student whose residue agrees better with its own direction outgrows the others exponentially: symmetry breaks.
-Theorem 6, put right, has no factor ‖w_k‖: gradient flow on Gaussian inputs is not of this form.
+So a student whose residue has a larger component along its weights outgrows the others exponentially, which breaks the
+symmetry. The factor ‖w_k‖ comes from theorem 6 as printed. The corrected theorem does not have it, so gradient flow on
+Gaussian inputs is not of this form.
 """
 
 from functools import partial
@@ -21,9 +22,9 @@ from relulab.flow.adaptive import Field, Weights, as_array, flow, integral, piec
 from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 
-LOOSE, TIGHT = 1e-8, 1e-11  # relative tolerances of the two solutions that tell the error
-RESOLUTION = 1e-3  # the largest error of ln(‖w_k‖/‖w_k'‖) at which the conclusion can be judged
-LOOKS = 32  # times at which the two sides are compared
+LOOSE, TIGHT = 1e-8, 1e-11  # relative tolerances of two solutions, whose difference estimates the error
+RESOLUTION = 1e-3  # with a larger error of ln(‖w_k‖/‖w_k'‖) the conclusion is undecided
+SNAPSHOTS = 32  # number of times, besides the start, at which the two sides are compared
 EPS = float(np.finfo(float).eps)
 
 
@@ -35,18 +36,18 @@ def norm_ratio(
     velocity: Field | None = None,
     projected: bool = True,
 ) -> Finding:
-    """Follows students from W(0) = W and compares the logarithms of their norms with the integral of w̄ᵀr.
+    """Integrate the flow from W(0) = W and compare the logarithms of the norms with the integral of w̄_kᵀ r_k.
 
-    The integral is a quadrature along the path, apart from the solver. The flow is solved twice, and the distance
-    between the two, which is the error of the looser one, is allowed for the tighter.
+    The integral is computed by quadrature along the path, independently of the solver. The flow is solved with two
+    tolerances. The difference of the two solutions is the error allowed for the more accurate one.
 
     Args:
         W: Weights of the students at the start, (n, d), at least two rows.
-        r: A function that gives the residues of all students, (n, d), at weights W.
-        time: The time up to which the flow is followed, above 0.
-        velocity: The flow itself where it is not made from ``r``; then its form is a condition, measured all along the
-            path. None takes ‖w_k‖ r_k.
-        projected: A false variant of the statement, for the negative control, if False: ‖r_k‖ in place of w̄_kᵀ r_k.
+        r: A function that returns the residues of all students, (n, d), at weights W.
+        time: End time of the flow, above 0.
+        velocity: The velocity ẇ of the flow, if it is not computed from ``r``. Then its form ẇ_k = ‖w_k‖ r_k is a
+            condition, which is checked along the path. None takes ‖w_k‖ r_k.
+        projected: False uses ‖r_k‖ instead of w̄_kᵀ r_k, which is wrong. This is the negative control.
 
     >>> W, w_star = np.array([[0.1, 0.02], [0.05, -0.01]]), np.array([1.0, 0.0])
     >>> norm_ratio(W, lambda W: np.tile(w_star - W.sum(0), (2, 1)), 1.0).verdict.name
@@ -55,69 +56,89 @@ def norm_ratio(
     W = as_array(W)
     if len(W) < 2 or not 0 < time < np.inf or not np.isfinite(W).all():
         raise UserError(
-            f"{len(W)} students for a time of {time}: at least two, finite, and a time above 0 were expected"
+            f"expected at least two students with finite weights and a time above 0, got {len(W)} students and a time "
+            f"of {time}"
         )
     if not norms(W).min() > 0:
-        return Finding((_least(W),), ())
+        return Finding((_nonzero(W),), ())
     if np.shape(r(W)) != W.shape:
-        raise UserError(f"r gives an array of shape {np.shape(r(W))}: {W.shape}, as the weights, was expected")
-    times = np.linspace(0, time, LOOKS + 1)
+        raise UserError(f"r returns an array of shape {np.shape(r(W))}: expected {W.shape}, the shape of the weights")
+    times = np.linspace(0, time, SNAPSHOTS + 1)
     solved = [flow(velocity or partial(multiplied, r), W, time, rtol=rtol) for rtol in (LOOSE, TIGHT)]
     conditions = _conditions(solved[1], r, velocity, times)
     if not conditions[0].holds:
         return Finding(conditions, ())
-    (logs, sums), (logs_tight, sums_tight) = (_two_sides(one, r, times, projected) for one in solved)
-    # Each of the many sums rounds, and each by no more than its size.
+    (logs, sums), (logs_tight, sums_tight) = (_two_sides(path, r, times, projected) for path in solved)
+    # every sum along the path adds a rounding error proportional to its size
     rounding = EPS * len(solved[1]) * (1 + np.abs(logs_tight).max() + np.abs(sums_tight).max())
     error = np.abs(logs - logs_tight).max() + np.abs(sums - sums_tight).max() + rounding
     gap = np.abs(logs_tight - sums_tight).max()
-    says = "|ln(‖w_k‖/‖w_1‖) since the start − ∫ (w̄_kᵀ r_k − w̄_1ᵀ r_1) dt| at the worst student and time"
+    right = "∫ (w̄_kᵀ r_k − w̄_1ᵀ r_1) dt" if projected else "∫ (‖r_k‖ − ‖r_1‖) dt"
+    says = f"The change of ln(‖w_k‖/‖w_1‖) equals {right} (largest difference over students and times)"
     conclusion = (Check(says, float(gap), "==", 0.0, float(error), RESOLUTION),)
     return Finding(conditions, conclusion)
 
 
 def multiplied(r: Field, W: Weights) -> Weights:
-    """The velocity ‖w_k‖ r_k."""
+    """The velocity ‖w_k‖ r_k of every student.
+
+    Args:
+        r: A function that returns the residues, (n, d), at given weights.
+        W: Weights of the students, (n, d).
+    """
     return norms(W)[:, None] * r(W)
 
 
 def agreement(r: Field, W: Weights) -> Float[np.ndarray, " n"]:
-    """h_k = w̄_kᵀ r_k, the rate at which ln‖w_k‖ grows (eq. 63)."""
+    """h_k = w̄_kᵀ r_k, the growth rate of ln‖w_k‖ (eq. 63).
+
+    Args:
+        r: A function that returns the residues, (n, d), at given weights.
+        W: Weights of the students, (n, d).
+    """
     return (W * r(W)).sum(1) / norms(W)
 
 
 def _two_sides(
     path: Trajectory[np.ndarray], r: Field, times: np.ndarray, projected: bool
 ) -> tuple[Float[np.ndarray, "t m"], Float[np.ndarray, "t m"]]:
-    """ln(‖w_k‖/‖w_1‖) less its start, and the integral of h_k − h_1, k > 1."""
+    """The change of ln(‖w_k‖/‖w_1‖) since the start, and the integral of h_k − h_1, for k > 1."""
     logs = np.log(norms(path.at(times)))
     sums = integral(path, lambda W: agreement(r, W) if projected else norms(r(W)), times)
     logs = logs - logs[0]
     return logs[:, 1:] - logs[:, :1], sums[:, 1:] - sums[:, :1]
 
 
-def _least(W: Float[np.ndarray, "*t n d"]) -> Check:
-    return Check("least norm ‖w_k‖ along the path", float(norms(W).min()), ">=", float(np.finfo(float).tiny))
+def _nonzero(W: Float[np.ndarray, "*t n d"]) -> Check:
+    smallest = float(norms(W).min())
+    says, detail = "No ‖w_k‖ is zero along the path", f"the smallest is {smallest:.3g}"
+    return Check(says, smallest, ">=", float(np.finfo(float).tiny), detail=detail)
 
 
 def _conditions(path: Trajectory[np.ndarray], r: Field, velocity: Field | None, times: np.ndarray) -> tuple[Check, ...]:
     edges, within = pieces(path, times)
     Ws = path.at(np.union1d(edges, within))
     if velocity is None or not norms(Ws).min() > 0:
-        return (_least(Ws),)
-    found, formed = (np.stack([field(W) for W in Ws]) for field in (velocity, partial(multiplied, r)))
-    size = max(float(np.abs(found).max()), float(np.abs(formed).max()), float(np.finfo(float).tiny))
+        return (_nonzero(Ws),)
+    given, required = (np.stack([field(W) for W in Ws]) for field in (velocity, partial(multiplied, r)))
+    size = max(float(np.abs(given).max()), float(np.abs(required).max()), float(np.finfo(float).tiny))
     rounding = 4 * EPS * sum(path.end.shape)  # sums over students and over coordinates
-    off = float(np.abs(found - formed).max()) / size
-    return _least(Ws), Check(
-        "|ẇ_k − ‖w_k‖ r_k| along the path, as a share of the largest velocity", off, "==", 0.0, rounding
-    )
+    deviation = float(np.abs(given - required).max()) / size
+    says = "The flow has the form ẇ_k = ‖w_k‖ r_k (largest deviation as a share of the largest velocity)"
+    return _nonzero(Ws), Check(says, deviation, "==", 0.0, rounding)
 
 
 def common_residue(
     w_star: Float[np.ndarray, " d"], a: Float[np.ndarray, " n"], extra: float, W: Weights
 ) -> Float[np.ndarray, "n d"]:
-    """r_k = w* − Σ a_k w_k for every student, and ``extra`` · w* more for the first (section 5.3)."""
+    """r_k = w* − Σ a_k w_k for every student, plus ``extra`` · w* for the first one (section 5.3).
+
+    Args:
+        w_star: The teacher w*, (d,).
+        a: The factors a_k, (n,).
+        extra: Multiple of w* that is added for the first student.
+        W: Weights of the students, (n, d).
+    """
     residue = np.tile(w_star - a @ W, (len(W), 1))
     residue[0] += extra * w_star
     return residue
@@ -133,17 +154,28 @@ def _case(extra: float = 0.0, plain: bool = False, zero: bool = False, **options
 
 THEOREM = Theorem(
     id="S0.T7",
-    title="Who outgrows whom when ẇ = ‖w‖ r",
-    statement="If ẇ_k = ‖w_k‖ r_k, then d/dt ln(‖w_k‖/‖w_k'‖) = w̄_kᵀ r_k − w̄_k'ᵀ r_k', whatever the residues r_k are.",
+    title="Growth of the ratio of two students' norms",
+    statement="If ẇ_k = ‖w_k‖ r_k for every student, with arbitrary residues r_k, then d/dt ln(‖w_k‖/‖w_{k'}‖) = "
+    "w̄_kᵀ r_k − w̄_{k'}ᵀ r_{k'} for any two students k and k'.",
+    symbols={
+        "w_k": "weights of student k, a function of the time t",
+        "ẇ_k": "time derivative of w_k",
+        "r_k": "residue of student k, a vector that may depend on all weights",
+        "w̄_k": "w_k/‖w_k‖, the direction of student k",
+        "k'": "another student",
+        "t": "time",
+    },
+    in_print="The theorem is correct. The form ẇ_k = ‖w_k‖ r_k is not the gradient flow on Gaussian inputs: it takes "
+    "the factor ‖w_k‖ from theorem 6 as printed, and the corrected theorem 6 does not have this factor.",
     source="S0 theorem 7, section 8.15",
     check=norm_ratio,
     demonstrations=(
-        Demonstration("four students with one residue w* − Σ a_k w_k", Verdict.HOLDS, _case),
-        Demonstration("symmetry broken: 0.1 w* more for the first", Verdict.HOLDS, lambda: _case(0.1)),
-        Demonstration("plain flow ẇ = r", Verdict.NOT_APPLICABLE, lambda: _case(plain=True)),
-        Demonstration("a student with zero weights", Verdict.NOT_APPLICABLE, lambda: _case(zero=True)),
+        Demonstration("Four students with the same residue w* − Σ a_k w_k", Verdict.HOLDS, _case),
+        Demonstration("The first student has an additional residue 0.1 w*", Verdict.HOLDS, lambda: _case(0.1)),
+        Demonstration("The flow ẇ = r without the factor ‖w‖", Verdict.NOT_APPLICABLE, lambda: _case(plain=True)),
+        Demonstration("One student with zero weights", Verdict.NOT_APPLICABLE, lambda: _case(zero=True)),
         Demonstration(
-            "negative control: ‖r_k‖, not projected on w̄_k", Verdict.REFUTED, lambda: _case(0.1, projected=False)
+            "Negative control: ‖r_k‖ instead of w̄_kᵀ r_k", Verdict.REFUTED, lambda: _case(0.1, projected=False)
         ),
     ),
 )

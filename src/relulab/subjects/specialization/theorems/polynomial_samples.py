@@ -1,21 +1,20 @@
 r"""SS.T3, specialization from finitely many points (SS theorem 3; theorem 6 and lemmas 6 and 7 in section D.1).
 
-Teacher node j, a student k that observes it, K = m + n nodes in all, γ = 2√d. Take ε' > 0 and let D' be the points of D
-in the band |w*_jᵀx| ≤ ε' where k is active. If
+Let student k observe teacher node j, let K = m + n be the number of nodes of both networks, and γ = 2√d. Take ε' > 0
+and let D' be the points of D in the band |w*_jᵀx| ≤ ε' where k is active. If
 
     (a) D' has at least (γ + 3) K (d + 1) points,
     (b) max(M₁, M₂) ε' ≤ ε, with M₁ = (1 + γ)/t₁ and M₂ = 1 + γ + M₁ (|b_j| + t₂),
     (c) no other teacher node is ε-aligned with j,
     (d) ‖g_1(x)‖∞ ≤ |α_kj| ε'/5 at all points of D and at x ± 2√d ε' ẽ_u for every axis u,
 
-then some student's hyperplane is ε-aligned with that of j. Here t₁ is so small that no band of half-width t₁ across D',
-of a normal at right angles to w*_j, holds more than a share (1 + γ)/((3 + γ)K) of D' and d + 1 points; t₂ so large that
-|ũᵀx| > t₂ for no more than that share, for any such normal.
+then the hyperplane of some student is ε-aligned with that of j. The constants t₁ and t₂ are defined over all unit
+normals ũ orthogonal to w*_j, with the share s = (1 + γ)/((3 + γ)K): every band of half-width t₁ with such a normal
+contains at most s|D'| + d + 1 points of D', and |ũᵀx| > t₂ for at most s|D'| points of D'.
 
-The paper hides these in constants: ε' = ε/(c K^{3/2} √d), N = Θ(K^{5/2} d² /ε κ). Here every number is counted on the
-points at hand, so that nothing is left open but the direction over which t₁ is the worst: that is bounded by a net in
-up to three dimensions, and beyond them the finding is inconclusive. With η at the scale t₁ the two M are those of
-eq. 41.
+The paper leaves these constants open: ε' = ε/(c K^{3/2} √d), N = Θ(K^{5/2} d²/(εκ)). Here all numbers are computed from
+the given points. Only t₁ requires a minimum over all normals. A net of directions bounds it in up to three dimensions;
+in higher dimensions the finding is inconclusive. With η at the scale t₁, M₁ and M₂ are those of eq. 41.
 """
 
 import math
@@ -34,15 +33,15 @@ def polynomial_samples(
     teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], epsilon: float, *, node: int | None = None,
     loose: bool = False
 ) -> Finding:  # fmt: skip
-    """Checks theorem 3 for one teacher node, the strongest unless told, with the observer and ε' that fit best.
+    """Check theorem 3 for one teacher node, with the observer k and the width ε' that satisfy the conditions best.
 
     Args:
         teacher: One two-layer ReLU network.
-        student: Another with the same inputs and outputs.
+        student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least d + 1.
-        epsilon: The alignment error ε that is allowed, above 0.
-        node: Number of the teacher node, from 0. None takes the strongest.
-        loose: A false variant of the statement, for the negative control: |α_kj| ε for the bound of the gradient.
+        epsilon: The largest alignment error ε allowed, above 0.
+        node: Index of the teacher node, from 0. None takes the strongest node.
+        loose: True bounds the gradient by |α_kj| ε only, which is not enough. This is the negative control.
 
     >>> polynomial_samples(*shifted_students(1e-4, 10), 0.5).verdict.name  # ten points are too few
     'NOT_APPLICABLE'
@@ -54,32 +53,61 @@ def polynomial_samples(
 def of_networks(
     teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, epsilon: float = 0.1, node: int | None = None
 ) -> Finding:
+    """Check theorem 3 on networks and points from files.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another one with the same inputs and outputs.
+        x: Points, (N, d), at least d + 1.
+        epsilon: The largest alignment error ε allowed, above 0.
+        node: Index of the teacher node, from 0. None takes the strongest node.
+    """
     return polynomial_samples(teacher, student, x, epsilon, node=node)
 
 
 THEOREM = Theorem(
     id="SS.T3",
     title="Specialization from finitely many points",
-    statement="With enough points near the boundary of an observed teacher node and a gradient of at most "
-    "|α_kj| ε'/5 on them and their teacher-agnostic augmentation, a student is ε-aligned with it.",
+    statement="Let student k observe teacher node j with α_kj ≠ 0, and let max(M₁, M₂) ε' ≤ ε. If at least (γ + 3) K "
+    "(d + 1) points lie within ε' of the boundary of j where k is active, if ‖g_1‖∞ ≤ |α_kj| ε'/5 on all points and "
+    "on their teacher-agnostic augmentation, and if no other teacher node is ε-aligned with j, then the hyperplane of "
+    "some student is ε-aligned with that of j.",
+    symbols={
+        "j": "a teacher node",
+        "k": "a student node that is active near the boundary of j",
+        "ε": "alignment error: the sine of the angle and the bias gap are at most ε, for weights of norm one",
+        "ε'": "half-width of a band around the boundary of j",
+        "M₁": "(1 + γ)/t₁, where t₁ is a half-width for which no band across the points contains too many of them",
+        "M₂": "1 + γ + M₁ (|b_j| + t₂), where b_j is the bias of j and few points are farther out than t₂",
+        "γ": "2√d",
+        "K": "number of hidden nodes of teacher and student together",
+        "d": "number of inputs",
+        "g_1": "back-propagated gradient at the hidden layer of the student",
+        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+    },
+    in_print="The paper gives the number of points and the bound on the gradient up to constants only. Here all "
+    "constants are computed from the given points. In the proof of lemma 6, the flipped hyperplane [−w̃, b] should "
+    "read [−w̃, −b]. With this correction, a student that is active on the other side of the hyperplane counts as "
+    "aligned, too. For random data, the η of definition 6 grows without bound with N, so the density of points is "
+    "measured at the scale t₁ instead.",
     source="SS theorem 3; theorem 6 and lemmas 6 and 7 in section D.1",
     ids=("SS.T6", "SS.L6", "SS.L7"),
     check=polynomial_samples,
     on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
-            "40,000 points in a square, students off by 1e-4",
+            "40,000 points in a square, student biases off by 10⁻⁴",
             Verdict.HOLDS,
             lambda: polynomial_samples(*shifted_students(1e-4), 0.5),
         ),
         Demonstration(
-            "500 points: too few", Verdict.NOT_APPLICABLE, lambda: polynomial_samples(*shifted_students(1e-4, 500), 0.5)
+            "Only 500 points", Verdict.NOT_APPLICABLE, lambda: polynomial_samples(*shifted_students(1e-4, 500), 0.5)
         ),
         Demonstration(
-            "students off by 0.1", Verdict.NOT_APPLICABLE, lambda: polynomial_samples(*shifted_students(0.1), 0.5)
+            "Student biases off by 0.1", Verdict.NOT_APPLICABLE, lambda: polynomial_samples(*shifted_students(0.1), 0.5)
         ),
         Demonstration(
-            "negative control: a gradient of at most |α_kj| ε, students off by 1.1 ε",
+            "Negative control: gradient bound |α_kj| ε, student biases off by 1.1 ε",
             Verdict.REFUTED,
             lambda: polynomial_samples(*shifted_students(0.55), 0.5, loose=True),
         ),

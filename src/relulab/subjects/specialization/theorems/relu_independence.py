@@ -1,15 +1,15 @@
 r"""SS.L4 and SS.L3, local independence of ReLUs (SS lemmas 3 and 4, sections C.2 and C.3; S0 lemmas 2 and 3).
 
-Take K nodes σ(w_jᵀx + b_j), no two of them on one hyperplane, and an open region R. If
+Consider K nodes σ(w_jᵀx + b_j), no two of them on the same hyperplane, and an open region R. If
 
     Σ_j c_j σ(w_jᵀx + b_j) + (linear function of x) = 0   on R,
 
 then c_j = 0 for every node whose boundary meets R (lemma 4). Without the linear function and on the whole space, all
-c_j are 0 (lemma 3). It is checked by rank: the coefficients that give 0 at all of a sample of points are the null space
-of a matrix with a column a node.
+c_j are 0 (lemma 3). The check samples points and computes the null space of a matrix with one row per point and one
+column per node. The null space contains all coefficients that give 0 at every sampled point.
 
-As printed, lemma 4 only asks that no weight be a positive multiple of another. That is too little: σ(z) − σ(−z) − z = 0
-everywhere. The printed condition is the negative control.
+As printed, lemma 4 only requires that no weight vector is a positive multiple of another. This is not enough, since
+σ(z) − σ(−z) − z = 0 everywhere. The printed condition is the negative control.
 """
 
 import math
@@ -26,24 +26,24 @@ from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
 
-TRIES = 32  # points of a boundary of which the one farthest from all others is taken
-SAME = 1e-12  # distance below which two hyperplanes count as one
-ENTRIES = 50_000_000  # of the largest matrix whose rank is asked for
+TRIES = 32  # candidate points per boundary; the one farthest from all other boundaries is used
+SAME = 1e-12  # hyperplanes with a smaller alignment error count as the same
+ENTRIES = 50_000_000  # size limit of the sample matrix
 
 
 def relu_independence(
     nodes: Nodes, box: Box | None = None, *, linear: bool = True, as_printed: bool = False, seed: int = 0
 ) -> Finding:
-    """Checks that no combination of the nodes (and, with ``linear``, of x and 1) vanishes on the box.
+    """Check that no combination of the nodes (and, with ``linear``, of x and 1) vanishes on the box.
 
-    The box is sampled all over and about every boundary.
+    Points are sampled in the whole box and near every boundary.
 
     Args:
         nodes: The nodes, with weights (K, d) and biases (K,).
-        box: The region R. None is the whole space, sampled where all boundaries are.
-        linear: Whether a linear function may be added, as in lemma 4; without it, on the whole space, it is lemma 3.
-        as_printed: A false variant of the statement, for the negative control: nodes on two sides of one hyperplane
-            count as distinct.
+        box: The region R. None means the whole space, sampled in a cube that all boundaries meet.
+        linear: Whether a linear function may be added, as in lemma 4. False, with ``box=None``, is lemma 3.
+        as_printed: True treats nodes on the two sides of one hyperplane as distinct, as printed. This is the negative
+            control.
         seed: Seed of the sample.
 
     >>> relu_independence(Nodes(torch.eye(2), torch.tensor([0.0, 0.25])), Box.around(2)).verdict.name
@@ -51,42 +51,47 @@ def relu_independence(
     """
     nodes, d = Nodes(nodes.w.double(), nodes.b.double()), nodes.w.shape[1]
     box = Box.around(d, 4 * float(1 + regular(nodes).b.abs().max())) if box is None else box.fits(d)
-    # from the middle of the box in units of its size
+    # coordinates relative to the center of the box, in units of its size
     u, box = regular(Nodes(nodes.w * box.size, nodes.b + nodes.w @ box.middle)), box.framed
     K = len(u.b)
     low, high = box.reach(u)
     visible = (low < 0) & (high > 0)
     if 4 * K * (d + 3) * (K + d + 1) > ENTRIES:
-        raise UserError(f"{K} nodes of {d} inputs need a sample too large for its rank to be found: take fewer nodes")
+        raise UserError(f"the sample matrix for {K:,} nodes with {d:,} inputs is too large: use fewer nodes")
     alive = int((u.w.abs().amax(1) > 0).sum())
     distance = alignment(u, u, either_side=not as_printed).fill_diagonal_(torch.inf).min()
-    says = "distance of the two nearest " + ("nodes" if as_printed else "hyperplanes")
-    conditions = (
-        Check("nodes with weights, all of them", alive, "==", K),
-        Check(says, float(distance), ">=", SAME),
-        Check("nodes whose boundary meets the region, at least one", int(visible.sum()), ">=", 1),
-    )
+    conditions = _conditions(K, alive, float(distance), int(visible.sum()), as_printed)
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
     x = _sample(u, visible, box, seed)
     F = (x @ u.w.T + u.b).clamp(min=0)
     c, error = _vanishing(torch.cat([F, x, torch.ones(len(x), 1, dtype=x.dtype)], 1) if linear else F)
-    # hyperplanes that nearly coincide, or that hardly cut the box, cannot be told from ones that do and do not
+    # the error grows if two hyperplanes nearly coincide, or if one cuts off only a tiny part of the box
     thin = min(float(distance), float(torch.minimum(-low, high)[visible].min()))
     error = max(error, 100 * len(x) * torch.finfo(x.dtype).eps / thin)
-    says = f"largest |c_j| of a node whose boundary is met, in a combination that is 0 at {len(x):,} points"
+    says = f"The largest |c_j| of these nodes, in any combination that is 0 at {len(x):,} sampled points, is zero"
     return Finding(conditions, (Check(says, float(c[:K][visible].max()), "==", 0.0, error, 0.01),))
 
 
+def _conditions(K: int, alive: int, distance: float, visible: int, as_printed: bool) -> tuple[Check, ...]:
+    says = f"No two nodes {'are equal up to a positive factor' if as_printed else 'share a hyperplane'}"
+    meets = "The boundary of at least one node meets the region"
+    return (
+        Check("All nodes have nonzero weights", alive, "==", K, detail=f"{alive:,} of {K:,} do"),
+        Check(f"{says} (smallest alignment error between two of them)", distance, ">=", SAME),
+        Check(meets, visible, ">=", 1, detail=f"{visible:,} of {K:,} boundaries do"),
+    )
+
+
 def _sample(u: Nodes, visible: Bool[Tensor, " K"], box: Box, seed: int) -> Float[Tensor, "N d"]:
-    """Points all over the box and, as in the proof, in a cube about a point of each boundary that no other one cuts."""
+    """Points in the whole box and, as in the proof, in cubes around points of each boundary that no other one cuts."""
     generator = torch.Generator().manual_seed(seed)
     K, d = u.w.shape
     top, bottom = torch.where(u.w > 0, box.high, box.low), torch.where(u.w > 0, box.low, box.high)
     low, high = box.reach(u)
     y = box.draw(TRIES, generator)[:, None]
     value = (y * u.w).sum(-1) + u.b
-    # from a point y toward the corner of the other side, up to the boundary
+    # move from y toward a corner on the other side, up to the boundary
     corner, end = torch.where((value < 0)[..., None], top, bottom), torch.where(value < 0, high, low)
     at = (y + (value / (value - end).where(value != end, 1))[..., None] * (corner - y))[:, visible]
     others = (at @ u.w.T + u.b).abs() / math.sqrt(d)
@@ -100,9 +105,10 @@ def _sample(u: Nodes, visible: Bool[Tensor, " K"], box: Box, seed: int) -> Float
 
 
 def _vanishing(F: Float[Tensor, "N c"]) -> tuple[Float[Tensor, " c"], float]:
-    """The largest each coefficient gets in unit vectors c with F c = 0, columns of F scaled to length one; the error.
+    """The largest value of each coefficient over unit vectors c with F c = 0, and its error.
 
-    A null vector is known up to rounding over the gap that separates the singular values of rounding size.
+    The columns of F are scaled to length one. The error of a null vector is rounding divided by the smallest singular
+    value that counts as nonzero.
     """
     norms = F.norm(dim=0)
     F = F / norms.where(norms > 0, 1)
@@ -113,12 +119,18 @@ def _vanishing(F: Float[Tensor, "N c"]) -> tuple[Float[Tensor, " c"], float]:
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
-    """The nodes of both networks together, on the box that the points span."""
-    star, mine = lowest(teacher), lowest(student)
-    if star.w.shape[1] != mine.w.shape[1]:
-        raise UserError(f"a teacher of {star.w.shape[1]} inputs and a student of {mine.w.shape[1]}: they must agree")
-    both = Nodes(*(torch.cat(part) for part in zip(star, mine, strict=True)))
-    alive = both.w.abs().amax(1) > 0  # the others are constants
+    """Check the nodes of both networks together, on the box spanned by the points.
+
+    Args:
+        teacher: One network of Linear and ReLU layers.
+        student: Another one with the same inputs.
+        x: Points, (N, d).
+    """
+    star, nodes = lowest(teacher), lowest(student)
+    if star.w.shape[1] != nodes.w.shape[1]:
+        raise UserError(f"the teacher has {star.w.shape[1]} inputs and the student {nodes.w.shape[1]}: they must agree")
+    both = Nodes(*(torch.cat(part) for part in zip(star, nodes, strict=True)))
+    alive = both.w.abs().amax(1) > 0  # nodes without weights are constants
     return relu_independence(Nodes(both.w[alive], both.b[alive]), Box.of(x))
 
 
@@ -128,35 +140,47 @@ def _nodes(K: int = 6, d: int = 3) -> Nodes:
 
 
 def _with(nodes: Nodes, factor: float) -> Nodes:
-    """One more node: the first one times a factor."""
+    """The nodes and one more: the first node times a factor."""
     return Nodes(torch.cat([nodes.w, factor * nodes.w[:1]]), torch.cat([nodes.b, factor * nodes.b[:1]]))
 
 
 THEOREM = Theorem(
     id="SS.L4",
     title="Local independence of ReLUs",
-    statement="If a combination of ReLUs of distinct hyperplanes and a linear function vanishes on an open region, the "
-    "coefficient of every node whose boundary meets the region is 0.",
+    statement="Consider nodes σ(w_jᵀx + b_j), no two of which share a hyperplane. If Σ_j c_j σ(w_jᵀx + b_j) plus a "
+    "linear function of x vanishes on an open region, then c_j = 0 for every node j whose boundary w_jᵀx + b_j = 0 "
+    "meets the region.",
+    symbols={
+        "σ": "the ReLU, σ(z) = max(z, 0)",
+        "x": "input, a vector in R^d",
+        "j": "a node",
+        "w_j": "weights of node j",
+        "b_j": "bias of node j",
+        "c_j": "coefficient of node j",
+    },
+    in_print="Lemma 4 only requires that no w_j is a positive multiple of another one. This is not enough: σ(z) − "
+    "σ(−z) − z = 0 everywhere. Here no two nodes may share a hyperplane. The printed condition is the negative "
+    "control.",
     source="SS lemmas 3 and 4, sections C.2 and C.3; S0 lemmas 2 and 3",
     ids=("SS.L3", "S0.L2", "S0.L3"),
     check=relu_independence,
     on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
-            "six nodes in R³ on a cube (lemma 4)", Verdict.HOLDS, lambda: relu_independence(_nodes(), Box.around(3))
+            "Six nodes in R³ on a cube (lemma 4)", Verdict.HOLDS, lambda: relu_independence(_nodes(), Box.around(3))
         ),
         Demonstration(
-            "the same on the whole space, no linear function (lemma 3)",
+            "The same nodes on the whole space, no linear function (lemma 3)",
             Verdict.HOLDS,
             lambda: relu_independence(_nodes(), linear=False),
         ),
         Demonstration(
-            "a node and its double",
+            "A node and twice the same node",
             Verdict.NOT_APPLICABLE,
             lambda: relu_independence(_with(_nodes(), 2.0), Box.around(3)),
         ),
         Demonstration(
-            "negative control: as printed, with a node and its opposite",
+            "Negative control: the printed condition, with a node and its opposite",
             Verdict.REFUTED,
             lambda: relu_independence(_with(_nodes(), -1.0), Box.around(3), as_printed=True),
         ),

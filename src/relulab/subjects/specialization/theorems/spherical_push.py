@@ -1,13 +1,13 @@
-r"""S0.T6, where a teacher node pushes a student under spherical inputs (S0 theorem 6).
+r"""S0.T6, the push of a teacher node on a student node under spherical inputs (S0 theorem 6).
 
-For inputs x with a spherically symmetric distribution in R^d, a student node with weights w, gate z = I[wᵀx ≥ 0], and
-a teacher node f* = σ(w*ᵀx), both without bias, at an angle θ,
+Let the inputs x have a spherically symmetric distribution in R^d. For a student node with weights w and gate
+z = I[wᵀx ≥ 0], and a teacher node f* = σ(w*ᵀx), both without bias and at an angle θ,
 
     E[x z f*] = (c / 2π) [(π − θ) w* + ‖w*‖ sin θ · w/‖w‖],    c = E‖x‖²/d   (1 for N(0, I)).
 
-The push lies between w and w*. The gate does not feel the length of w, so ‖w‖ cannot enter: with the factor
-‖w*‖‖w‖ in front of unit vectors, as printed, the equation is right for ‖w‖ = 1 only, and that reading serves here as
-the negative control.
+The push lies between w and w*. The gate does not depend on the length of w, so ‖w‖ cannot appear. As printed, with the
+factor ‖w*‖‖w‖ in front of unit vectors, the equation is right only for ‖w‖ = 1. The printed form is the negative
+control.
 """
 
 import math
@@ -28,27 +28,27 @@ from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.mlp import MLP
 
-SIGMAS = 4.0  # standard errors that count as agreement of one number with its expectation
-RESOLUTION = 0.1  # the largest error, as a share of the push at θ = 0, at which the conclusion can be judged
-
-ROUNDING = 1e-13  # of gaps measured by the push at θ = 0: where z f* is never or always 0 nothing else is left
+SIGMAS = 4.0  # a number agrees with its expectation within this many standard errors
+RESOLUTION = 0.1  # with a larger error, as a share of the push at θ = 0, the conclusion is undecided
+Z = " (largest z-score)"
+ROUNDING = 1e-13  # relative to the push at θ = 0; the only error where x z f* has no variance
 
 
 def spherical_push(
     w: Float[Tensor, " d"], w_star: Float[Tensor, " d_"], x: Float[Tensor, "N d__"], *, as_printed: bool = False
 ) -> Finding:
-    """Compares the closed form with the mean over the sample x, within 4 standard errors.
+    """Compare the closed form with the mean over the sample x, within 4 standard errors.
 
-    Sphericity is tested on the sample by moments that every spherical law has: mean zero, E[xxᵀ] = (E‖x‖²/d) I, and
-    E(uᵀx)⁴ = 3 E‖x‖⁴/(d(d + 2)) for unit vectors u, here along w, w*, their sum and difference, the first axis and the
-    diagonal. Each is judged by its worst z-score, with a bound that grows with the number of scores. Such a test can
-    show that a law is not spherical; that it is, no sample can prove.
+    The sample is tested for moments that every spherical distribution has: mean zero, E[xxᵀ] = (E‖x‖²/d) I, and
+    E(uᵀx)⁴ = 3 E‖x‖⁴/(d(d + 2)) for unit vectors u along w, w*, their sum and difference, the first axis and the
+    diagonal. Each condition uses the largest z-score, with a bound that grows with the number of scores. The test can
+    show that a distribution is not spherical, but no sample can prove that it is.
 
     Args:
         w: Weights of the student node, (d,), d ≥ 2, not zero.
         w_star: Weights w* of the teacher node, (d,), not zero.
         x: The sample of inputs, (N, d), at least 2 points.
-        as_printed: A false variant of the statement, for the negative control: the closed form times ‖w‖.
+        as_printed: True multiplies the closed form by ‖w‖, as printed. This is the negative control.
 
     >>> x = torch.randn(20_000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     >>> spherical_push(torch.tensor([2.0, 0.0]), torch.tensor([1.0, 1.0]), x).verdict.name
@@ -56,46 +56,64 @@ def spherical_push(
     """
     w, w_star, x = (t.detach().double() for t in (w, w_star, x))
     if not len(w) == len(w_star) == x.shape[1] or len(w) < 2:
-        raise UserError(f"w has {len(w)} entries, w* {len(w_star)}, the points {x.shape[1]}: equal, and at least 2")
+        raise UserError(
+            f"w has {len(w)} entries, w* {len(w_star)} and the points {x.shape[1]}: expected equal numbers, at least 2"
+        )
     if not (w.norm() > 0 and w_star.norm() > 0):
-        raise UserError("w and w* must not be zero: their angle is asked for")
+        raise UserError("w or w* is zero: both must not be zero, since the theorem uses the angle between them")
     if len(x) < 2:
-        raise UserError(f"{len(x)} points: a mean with its error needs at least 2")
+        raise UserError(f"expected at least 2 points to estimate a mean and its error, got {len(x)}")
     push = closed_form(w, w_star) * (w.norm() if as_printed else 1)
     samples = x * ((x @ w >= 0) * (x @ w_star).clamp(min=0))[:, None]
-    # The scale c = E‖x‖²/d is estimated from the same sample, so its part of the error goes out point by point.
+    # c = E‖x‖²/d is estimated from the same sample, so the difference is taken point by point
     size = x.square().sum(1, keepdim=True) / x.shape[1]
-    whole = w_star.norm() * size.mean() / 2  # the length of the push at θ = 0
-    gaps = (samples - push * size) / whole
+    largest_push = w_star.norm() * size.mean() / 2  # at θ = 0
+    gaps = (samples - push * size) / largest_push
     plane = torch.linalg.qr(torch.stack([w, w_star], 1)).Q
     inside = gaps @ plane
     error = SIGMAS * float(inside.var(0).sum().sqrt()) / math.sqrt(len(x)) + ROUNDING
-    says = "distance, in the plane of w and w*, of the mean of x z f* from the closed form; 1 is the push at θ = 0"
+    says = (
+        "The mean of x z f* equals the closed form in the plane of w and w* (distance as a share of the push at θ = 0)"
+    )
     conclusion = [Check(says, float(inside.mean(0).norm()), "==", 0.0, error, RESOLUTION)]
     if x.shape[1] > 2:
         outside = torch.linalg.qr(torch.cat([plane, torch.eye(len(w), dtype=x.dtype)], 1)).Q[:, 2 : len(w)]
-        conclusion.append(_z_scores("components off that plane", gaps @ outside, ROUNDING))
+        conclusion.append(_z_scores("The mean of x z f* has no component outside this plane", gaps @ outside, ROUNDING))
     return Finding(_sphericity(w, w_star, x), tuple(conclusion))
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
-    """The push of every node of the teacher's lowest layer on the student node that is nearest to it by angle.
+    """Check the push of every node of the teacher's lowest layer on the student node with the smallest angle to it.
 
-    The theorem is about nodes without bias.
+    The theorem applies to nodes without bias.
+
+    Args:
+        teacher: One network of Linear and ReLU layers.
+        student: Another one with the same inputs.
+        x: The sample of inputs, (N, d), at least 2 points.
     """
     nets = [(net if isinstance(net, MLP) else MLP.of(net)).double() for net in (deepcopy(teacher), deepcopy(student))]
     if any(net.lanes > 1 for net in nets) or nets[0].widths[0] != nets[1].widths[0]:
-        raise UserError("one teacher and one student with the same inputs were expected")
+        raise UserError(
+            f"expected one teacher and one student with the same inputs, got {nets[0].lanes} and {nets[1].lanes} "
+            f"networks with {nets[0].widths[0]} and {nets[1].widths[0]} inputs"
+        )
     W_star, W = (net.W[0].data[0].T for net in nets)
     alive, alive_star = (weights[weights.norm(dim=1) > 0] for weights in (W, W_star))
     if not len(alive) or not len(alive_star):
-        raise UserError("all nodes of a lowest layer have zero weights: there is no angle to speak of")
-    biases = [Check(f"largest |bias| of the {who}'s lowest layer", float(net.b[0].data.abs().max()), "==", 0.0)
-              for who, net in zip(("teacher", "student"), nets, strict=True)]  # fmt: skip
+        raise UserError("all nodes of a lowest layer have zero weights: expected nonzero weights, which have an angle")
+    biases = [
+        Check(
+            f"The largest |bias| in the lowest layer of the {name} is zero", float(net.b[0].data.abs().max()), "==", 0.0
+        )
+        for name, net in zip(("teacher", "student"), nets, strict=True)
+    ]
     nearest = (normalize(alive_star) @ normalize(alive).T).argmax(1)
     findings = [spherical_push(alive[k], w_star, x) for w_star, k in zip(alive_star, nearest, strict=True)]
     pairs = list(zip(range(len(alive_star)), nearest.tolist(), findings, strict=True))
-    conclusion = [replace(c, says=f"teacher {j} on student {k}: {c.says}") for j, k, f in pairs for c in f.conclusion]
+    conclusion = [
+        replace(c, says=f"Teacher node {j}, student node {k}: {c.says}") for j, k, f in pairs for c in f.conclusion
+    ]
     worst = max(findings, key=lambda f: max(c.measured - c.bound for c in f.conditions))
     return Finding((*biases, *worst.conditions), tuple(conclusion))
 
@@ -103,7 +121,7 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"])
 def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
     N, d = x.shape
     square = x.square().sum(1, keepdim=True)
-    # Of the products x_i x_j, i ≠ j, only the first two moments are needed: no N × d² array is made.
+    # only the first two moments of the products x_i x_j, i ≠ j, are needed, so no N × d² array is stored
     products, spread = x.T @ x / N, (x**2).T @ x**2 / N
     off = ~torch.eye(d, dtype=torch.bool)
     z = (products / ((spread - products**2).clamp(min=0) / N).sqrt())[off].abs().max()
@@ -111,29 +129,32 @@ def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
     directions = torch.stack([u, u_star, u + u_star, u - u_star, axes[0], axes.sum(0)])
     directions = directions[directions.norm(dim=1) > 1e-6]
     along = x @ (directions / directions.norm(dim=1, keepdim=True)).T
+    fourth = f"The fourth moments along {len(directions)} directions are 3 E‖x‖⁴/(d(d + 2))"
     return (
-        _z_scores("means of the coordinates", x),
-        _z_scores("mean squares of the coordinates less E‖x‖²/d", x**2 - square / d),
-        Check("mean products of two coordinates: worst z-score", float(z), "<=", _bound(d * (d - 1) // 2)),
-        _z_scores(
-            "fourth moments along six directions less 3 E‖x‖⁴/(d(d + 2))", along**4 - 3 * square**2 / (d * (d + 2))
-        ),
+        _z_scores("The means of all coordinates are zero", x),
+        _z_scores("The mean squares of all coordinates are E‖x‖²/d", x**2 - square / d),
+        Check(f"The mean products of different coordinates are zero{Z}", float(z), "<=", _bound(d * (d - 1) // 2)),
+        _z_scores(fourth, along**4 - 3 * square**2 / (d * (d + 2))),
     )
 
 
 def _z_scores(says: str, values: Float[Tensor, "N k"], rounding: float = 0.0) -> Check:
-    """Mean zero of every column, judged by the worst one in standard errors."""
+    """Check that every column has mean zero, by the largest mean in standard errors."""
     z = values.mean(0) / (values.std(0) / math.sqrt(len(values)) + rounding)
-    return Check(f"{says}: worst z-score", float(z.abs().max()), "<=", _bound(values.shape[1]))
+    return Check(f"{says}{Z}", float(z.abs().max()), "<=", _bound(values.shape[1]))
 
 
 def _bound(count: int) -> float:
-    """The z-score that the worst of ``count`` exceeds no more often than one exceeds 4 (Bonferroni)."""
+    """A bound that the largest of ``count`` z-scores exceeds at most as often as one exceeds 4 (Bonferroni)."""
     return float(-ndtri(ndtr(-SIGMAS) / max(count, 1)))
 
 
 def closed_form(w: Float[Tensor, " d"], w_star: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
-    """E[x z f*] for x ~ N(0, I).
+    """E[x z f*] for x ~ N(0, I), with the factor ‖w‖ of the printed equation removed.
+
+    Args:
+        w: Weights of the student node, (d,), not zero.
+        w_star: Weights w* of the teacher node, (d,), not zero.
 
     >>> closed_form(torch.tensor([2.0, 0.0]), torch.tensor([3.0, 0.0])).tolist()
     [1.5, 0.0]
@@ -151,18 +172,33 @@ def _case(inputs: Inputs, n: int = 200_000, **options) -> Finding:
 
 THEOREM = Theorem(
     id="S0.T6",
-    title="A teacher node's push under spherical inputs",
-    statement="For spherical inputs, E[x z f*] = (E‖x‖²/d) / 2π · [(π − θ) w* + ‖w*‖ sin θ w/‖w‖]: the push "
-    "on a student node lies between its own weights w and the teacher's w*.",
+    title="Push of a teacher node under spherical inputs",
+    statement="If the inputs x have a spherically symmetric distribution, then E[x z f*] = (c/2π) [(π − θ) w* + ‖w*‖ "
+    "sin θ · w/‖w‖] with c = E‖x‖²/d. So the push of a teacher node on a student node lies between their weights w* "
+    "and w.",
+    symbols={
+        "x": "input, a vector in R^d",
+        "d": "number of inputs",
+        "w": "weights of the student node, without bias",
+        "w*": "weights of the teacher node, without bias",
+        "z": "gate of the student node: 1 if wᵀx ≥ 0, otherwise 0",
+        "f*": "output of the teacher node, max(w*ᵀx, 0)",
+        "θ": "angle between w and w*",
+        "c": "mean square of one coordinate of x; 1 for N(0, I)",
+    },
+    in_print="The printed equation has the factor ‖w*‖‖w‖ in front of unit vectors. The gate z does not depend on the "
+    "length of w, so the factor must be ‖w*‖ only. The printed form is right for ‖w‖ = 1 and is the negative control.",
     source="S0 theorem 6, section 8.14",
     check=spherical_push,
     on={TeacherStudent: of_networks},
     demonstrations=(
-        Demonstration("N(0, 1.5² I) in R¹⁰, ‖w‖ = 2", Verdict.HOLDS, lambda: _case(Gaussian(10, 1.5))),
-        Demonstration("inputs uniform on a cube: not spherical", Verdict.NOT_APPLICABLE, lambda: _case(Uniform(10))),
-        Demonstration("ten points only", Verdict.INCONCLUSIVE, lambda: _case(Gaussian(10, 1.5), n=10)),
+        Demonstration("Inputs N(0, 1.5² I) in R¹⁰, ‖w‖ = 2", Verdict.HOLDS, lambda: _case(Gaussian(10, 1.5))),
         Demonstration(
-            "negative control: the factor ‖w‖ as printed",
+            "Inputs uniform on a cube, which is not spherical", Verdict.NOT_APPLICABLE, lambda: _case(Uniform(10))
+        ),
+        Demonstration("Only ten points", Verdict.INCONCLUSIVE, lambda: _case(Gaussian(10, 1.5), n=10)),
+        Demonstration(
+            "Negative control: the printed factor ‖w‖",
             Verdict.REFUTED,
             lambda: _case(Gaussian(10, 1.5), as_printed=True),
         ),

@@ -1,13 +1,13 @@
 r"""SS.T1, student specialization at zero gradient (SS theorem 1, section C.4; S0 theorem 2).
 
-Let a two-layer student have g_1(x) = 0 at every x of an open region R₀, and let no two teacher nodes share a hyperplane
-and all their boundaries meet R₀. If a student k is active somewhere on the boundary of teacher node j within R₀, and
-α_kj = v_kᵀv*_j ≠ 0, then some student has the very hyperplane of j.
+Let a two-layer student have g_1(x) = 0 at every x of an open region R₀. Assume that no two teacher nodes share a
+hyperplane and that all their boundaries meet R₀. If a student k is active somewhere on the boundary of teacher node j
+within R₀, and α_kj = v_kᵀv*_j ≠ 0, then some student has the same hyperplane as j.
 
-Which side of it that student looks to is not determined: σ(z) = σ(−z) + z, and other students can add the linear z. So
-the conclusion is about hyperplanes; that a student looks to the teacher's side as well is the negative control.
-Finitely many points are no open region: students between which no point lies are interchangeable there. On a box
-nothing is sampled: all is decided from the weights, up to the rounding that is shown.
+The side on which that student is active is not determined: σ(z) = σ(−z) + z, and other students can add the linear
+function z. So the conclusion is about hyperplanes. The negative control requires the same side, too. The theorem does
+not apply to finitely many points: hyperplanes can move there without crossing a point. On a box nothing is sampled.
+Everything is decided from the weights, up to the rounding errors shown.
 """
 
 import torch
@@ -30,81 +30,101 @@ from relulab.subjects.specialization.tools.teacher import teacher as random_teac
 def student_specialization(
     teacher: nn.Module, student: nn.Module, region: Box | Float[Tensor, "N d"], *, oriented: bool = False
 ) -> Finding:
-    """Checks the theorem on a box, exactly, or says why it does not speak of a finite set of points.
+    """Check the theorem on a box, exactly up to rounding. On finitely many points it is not applicable.
 
     Args:
         teacher: One two-layer ReLU network.
-        student: Another with the same inputs and outputs.
-        region: A box, or points, (N, d), of which the theorem does not speak.
-        oriented: A false variant of the statement, for the negative control: a student is asked to look to the
-            teacher's side too.
+        student: Another one with the same inputs and outputs.
+        region: A box, or points, (N, d). The theorem does not apply to finitely many points.
+        oriented: True requires the student to be active on the same side as the teacher node, which does not follow.
+            This is the negative control.
 
     >>> student_specialization(*exact_pair(), Box.around(3)).verdict.name
     'HOLDS'
     """
     if not isinstance(region, Box):
         return Finding(finite(teacher, student, region), ())
-    found = creases(teacher, student, region)
-    observed = _observed(found)
-    epsilon = alignment(lowest(found.teacher), lowest(found.student), either_side=not oriented).amin(1)
-    counted = Check("teacher nodes that a student with α_kj ≠ 0 observes, at least one", int(observed.sum()), ">=", 1)
-    says = "distance of the worst of these nodes from the hyperplane of its nearest student, in units of the box"
+    pair = creases(teacher, student, region)
+    observed = _observed(pair)
+    epsilon = alignment(lowest(pair.teacher), lowest(pair.student), either_side=not oriented).amin(1)
+    count = int(observed.sum())
+    says, detail = (
+        "A student with α_kj ≠ 0 observes at least one teacher node",
+        f"{count:,} of {len(observed):,} observed",
+    )
+    condition = Check(says, count, ">=", 1, detail=detail)
+    side = ", active on the same side," if oriented else ""
+    says = f"The largest alignment error between an observed teacher node and its nearest student{side} is zero"
     worst = epsilon[observed].max() if observed.any() else torch.tensor(torch.nan)
-    return Finding((*zero_gradient(found), counted), (Check(says, float(worst), "==", 0.0, found.same),))
+    return Finding((*zero_gradient(pair), condition), (Check(says, float(worst), "==", 0.0, pair.same),))
 
 
-def zero_gradient(found: Creases) -> tuple[Check, ...]:
+def zero_gradient(pair: Creases) -> tuple[Check, ...]:
     """Assumptions 1 and 2 of SS on a box."""
-    star = lowest(found.teacher)
+    star = lowest(pair.teacher)
     distance = alignment(star, star, either_side=True).fill_diagonal_(torch.inf).min()
-    low, high = found.box.reach(star)
+    low, high = pair.box.reach(star)
     visible = int(((low < 0) & (high > 0)).sum())
-    bound, allowance = largest_gradient(found)
+    bound, allowance = largest_gradient(pair)
     k = (bound / allowance.clamp(min=torch.finfo(bound.dtype).tiny)).argmax()
-    says = "linear part and bends that v_kᵀ(f* − f) has where student k is active: both 0 at zero gradient on the box"
+    says = "No two teacher nodes share a hyperplane (smallest alignment error between two of them)"
+    detail = f"{visible:,} of {len(star.w):,} do"
     return (
-        Check("distance of the two nearest hyperplanes of the teacher", float(distance), ">=", 2 * found.same),
-        Check("teacher nodes whose boundary meets the box, all of them", visible, "==", len(star.w)),
-        Check(says, float(bound[k]), "==", 0.0, float(allowance[k])),
+        Check(says, float(distance), ">=", 2 * pair.same),
+        Check("The boundaries of all teacher nodes meet the box", visible, "==", len(star.w), detail=detail),
+        Check("The upper bound on |g_1| over the box is zero", float(bound[k]), "==", 0.0, float(allowance[k])),
     )
 
 
 def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> tuple[Check, ...]:
-    """What fails on a finite set, with the gradient that there is on it."""
+    """The condition that fails on a finite set of points, and the gradient at these points.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another one with the same inputs and outputs.
+        x: Points, (N, d), at least one.
+    """
     x = points(x).double()
     g_1, allowance = gradient_at(teacher, student, x)
     if not g_1.numel():
-        raise UserError(f"points of shape {tuple(x.shape)}: at least one was expected")
+        raise UserError(f"points have shape {tuple(x.shape)}: expected at least one point")
+    says = "The region is open, so it contains infinitely many points"
+    detail = f"{len(x):,} points were given; set box=true to use the box that they span"
     return (
-        Check(
-            f"training points, infinitely many of an open region; given were {len(x):,} (box=true: all of their box)",
-            0,
-            ">=",
-            1,
-        ),
-        Check("largest |g_1| at these points", float(g_1.abs().max()), "==", 0.0, float(allowance.max())),
+        Check(says, 0, ">=", 1, detail=detail),
+        Check("The largest |g_1| at these points is zero", float(g_1.abs().max()), "==", 0.0, float(allowance.max())),
     )
 
 
-def _observed(found: Creases) -> Bool[Tensor, " m"]:
-    """Teacher nodes that some student k observes with α_kj ≠ 0, so large that g_k would tell if they had no student."""
-    if not len(found.bend):
-        return torch.zeros(len(found.of_star), dtype=torch.bool)
-    reach = found.box.reach(lowest(found.teacher)).abs().amax(0) / lowest(found.teacher).w.norm(dim=1).clamp(min=1e-300)
-    counts = (found.v @ found.v_star.T).abs() * reach > 2 * largest_gradient(found)[1][:, None]
-    return (seen(found)[found.of_star.clamp(min=0)].T & counts).any(0) & (found.of_star >= 0)
+def _observed(pair: Creases) -> Bool[Tensor, " m"]:
+    """Teacher nodes that some student k observes with an α_kj large enough to exceed rounding in g_k."""
+    if not len(pair.bend):
+        return torch.zeros(len(pair.of_star), dtype=torch.bool)
+    star = lowest(pair.teacher)
+    reach = pair.box.reach(star).abs().amax(0) / star.w.norm(dim=1).clamp(min=1e-300)
+    measurable = (pair.v @ pair.v_star.T).abs() * reach > 2 * largest_gradient(pair)[1][:, None]
+    return (seen(pair)[pair.of_star.clamp(min=0)].T & measurable).any(0) & (pair.of_star >= 0)
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, box: bool = False) -> Finding:
-    """On the points, which are finitely many, or with ``box`` on the whole box that they span."""
+    """Check the theorem on networks and points from files.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another one with the same inputs and outputs.
+        x: Points, (N, d).
+        box: True checks the theorem on the box spanned by the points. It does not apply to the points alone.
+    """
     return student_specialization(teacher, student, Box.of(points(x).double()) if box else x)
 
 
 def exact_pair(flipped: bool = False, spare: bool = True) -> tuple[MLP, MLP]:
-    """A teacher of 4 nodes in R³ and a student with the same outputs: every teacher node split over two students.
+    """A teacher with 4 nodes in R³ and a student with the same outputs. Each teacher node is split over two students.
 
-    ``spare`` adds four students on hyperplanes of their own that cancel in pairs. With ``flipped`` teacher node 0 is
-    made by students that look to the other side of its hyperplane, and by two that are active on the whole cube.
+    Args:
+        flipped: Whether teacher node 0 is represented by students that are active on the other side of its
+            hyperplane, and by two students that are active on the whole cube.
+        spare: Whether to add four students on two other hyperplanes that cancel in pairs.
     """
     star = random_teacher((3, 4, 5), seeds=[0], bias=-0.125)
     w, b = lowest(star)
@@ -138,27 +158,39 @@ def _finite() -> Finding:
 THEOREM = Theorem(
     id="SS.T1",
     title="Student specialization at zero gradient",
-    statement="If g_1 = 0 on an open region, a teacher node that a student k observes there with α_kj ≠ 0 shares its "
-    "hyperplane with some student.",
+    statement="Let g_1 = 0 on an open region that meets the boundaries of all teacher nodes, no two of which share a "
+    "hyperplane. If a student k observes a teacher node j there and α_kj ≠ 0, then j shares its hyperplane with some "
+    "student.",
+    symbols={
+        "g_1": "back-propagated gradient at the hidden layer of the student",
+        "k": "a student node. It observes j if it is active somewhere on the boundary of j within the region",
+        "j": "a teacher node",
+        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+    },
+    in_print="The text claims alignment including the side: w = γ w*_j with γ > 0 in S0. Only the hyperplane is "
+    "determined. Since σ(z) = σ(−z) + z, a student may be active on the other side if other students add the linear "
+    "function z. The negative control is the claim including the side.",
     source="SS theorem 1, section C.4; S0 theorem 2",
     ids=("S0.T2",),
     check=student_specialization,
     on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
-            "every teacher node split over two students, four more that cancel",
+            "Each teacher node split over two students, four others cancel",
             Verdict.HOLDS,
             lambda: student_specialization(*exact_pair(), Box.around(3)),
         ),
         Demonstration(
-            "a node made by students that look to its other side",
+            "A teacher node represented by students on its other side",
             Verdict.HOLDS,
             lambda: student_specialization(*exact_pair(flipped=True), Box.around(3)),
         ),
-        Demonstration("a weight off by 1e-6: the gradient is not zero", Verdict.NOT_APPLICABLE, _stopped_early),
-        Demonstration("the same student on 1,000 points", Verdict.NOT_APPLICABLE, _finite),
         Demonstration(
-            "negative control: a student that looks to the teacher's side",
+            "One weight off by 10⁻⁶, so that the gradient is not zero", Verdict.NOT_APPLICABLE, _stopped_early
+        ),
+        Demonstration("The first pair on 1,000 points instead of a box", Verdict.NOT_APPLICABLE, _finite),
+        Demonstration(
+            "Negative control: a student active on the same side is required",
             Verdict.REFUTED,
             lambda: student_specialization(*exact_pair(flipped=True), Box.around(3), oriented=True),
         ),

@@ -1,7 +1,8 @@
-r"""SS.T4, specialization from finitely many points that know the teacher (SS theorem 4; theorem 7 in section D.1).
+r"""SS.T4, specialization from finitely many teacher-aware points (SS theorem 4; theorem 7 in section D.1).
 
-As SS.T3 with γ = 2 and with points x ± 2ε' w̃*_j beside those x that lie in the band of node j, in place of steps along
-all axes: the gradient must be small on fewer points, and fewer are needed, as √d is gone from all bounds.
+Like SS.T3, but with γ = 2 and another augmentation: points x ± 2ε' w̃*_j are added for each x in the band of node j,
+instead of steps along all axes. The gradient must be small on fewer added points, and the factor √d disappears from all
+bounds, so that fewer points are needed.
 """
 
 from jaxtyping import Float
@@ -24,15 +25,15 @@ def teacher_aware_samples(
     node: int | None = None,
     loose: bool = False,
 ) -> Finding:
-    """Checks theorem 4 for one teacher node, the strongest unless told, with the observer and ε' that fit best.
+    """Check theorem 4 for one teacher node, with the observer k and the width ε' that satisfy the conditions best.
 
     Args:
         teacher: One two-layer ReLU network.
-        student: Another with the same inputs and outputs.
+        student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least d + 1.
-        epsilon: The alignment error ε that is allowed, above 0.
-        node: Number of the teacher node, from 0. None takes the strongest.
-        loose: A false variant of the statement, for the negative control: |α_kj| ε for the bound of the gradient.
+        epsilon: The largest alignment error ε allowed, above 0.
+        node: Index of the teacher node, from 0. None takes the strongest node.
+        loose: True bounds the gradient by |α_kj| ε only, which is not enough. This is the negative control.
 
     >>> teacher_aware_samples(*shifted_students(1e-4, 10), 0.5).verdict.name  # ten points are too few
     'NOT_APPLICABLE'
@@ -43,31 +44,62 @@ def teacher_aware_samples(
 def of_networks(
     teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, epsilon: float = 0.1, node: int | None = None
 ) -> Finding:
+    """Check theorem 4 on networks and points from files.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another one with the same inputs and outputs.
+        x: Points, (N, d), at least d + 1.
+        epsilon: The largest alignment error ε allowed, above 0.
+        node: Index of the teacher node, from 0. None takes the strongest node.
+    """
     return teacher_aware_samples(teacher, student, x, epsilon, node=node)
 
 
 THEOREM = Theorem(
     id="SS.T4",
     title="Specialization from finitely many teacher-aware points",
-    statement="With enough points near the boundary of an observed teacher node and a gradient of at most "
-    "|α_kj| ε'/5 on them and on points to both sides of that boundary, a student is ε-aligned with it.",
+    statement="Let student k observe teacher node j with α_kj ≠ 0, and let max(M₁, M₂) ε' ≤ ε. If at least (γ + 3) K "
+    "(d + 1) points lie within ε' of the boundary of j where k is active, if ‖g_1‖∞ ≤ |α_kj| ε'/5 on all points and "
+    "on x ± 2ε' w̃*_j for each point x within ε' of that boundary, and if no other teacher node is ε-aligned with j, "
+    "then the hyperplane of some student is ε-aligned with that of j.",
+    symbols={
+        "j": "a teacher node",
+        "k": "a student node that is active near the boundary of j",
+        "x": "a point of the data set",
+        "w̃*_j": "weights of teacher node j without the bias, scaled to norm one",
+        "ε": "alignment error: the sine of the angle and the bias gap are at most ε, for weights of norm one",
+        "ε'": "half-width of a band around the boundary of j",
+        "M₁": "(1 + γ)/t₁, where t₁ is a half-width for which no band across the points contains too many of them",
+        "M₂": "1 + γ + M₁ (|b_j| + t₂), where b_j is the bias of j and few points are farther out than t₂",
+        "γ": "2",
+        "K": "number of hidden nodes of teacher and student together",
+        "d": "number of inputs",
+        "g_1": "back-propagated gradient at the hidden layer of the student",
+        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+    },
+    in_print="The paper gives the number of points and the bound on the gradient up to constants only. Here all "
+    "constants are computed from the given points. In the proof of lemma 6, the flipped hyperplane [−w̃, b] should "
+    "read [−w̃, −b]. With this correction, a student that is active on the other side of the hyperplane counts as "
+    "aligned, too. Definition 7 moves every point within ε of the boundary. As in the proof, only points within ε' "
+    "are moved here, so that each gets a neighbor on the other side.",
     source="SS theorem 4; theorem 7 in section D.1",
     ids=("SS.T7",),
     check=teacher_aware_samples,
     on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration(
-            "20,000 points in a square, students off by 1e-4",
+            "20,000 points in a square, student biases off by 10⁻⁴",
             Verdict.HOLDS,
             lambda: teacher_aware_samples(*shifted_students(1e-4, 20_000), 0.5),
         ),
         Demonstration(
-            "200 points: too few",
+            "Only 200 points",
             Verdict.NOT_APPLICABLE,
             lambda: teacher_aware_samples(*shifted_students(1e-4, 200), 0.5),
         ),
         Demonstration(
-            "negative control: a gradient of at most |α_kj| ε, students off by 1.1 ε",
+            "Negative control: gradient bound |α_kj| ε, student biases off by 1.1 ε",
             Verdict.REFUTED,
             lambda: teacher_aware_samples(*shifted_students(0.55, 20_000), 0.5, loose=True),
         ),

@@ -1,4 +1,4 @@
-"""How much a band of points about a boundary tells of other hyperplanes: the constants of SS lemmas 6 and 7."""
+"""The constants of SS lemmas 6 and 7, computed from the points in a band around a boundary."""
 
 import math
 
@@ -6,24 +6,24 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-ANGLES = 720  # of the net in three dimensions
+ANGLES = 720  # directions of the net in three dimensions
 
 
 def band_constant(x: Float[Tensor, "N d"], w: Float[Tensor, " d"], b: float, K: int, gamma: float) -> float:
-    """max(M₁, M₂) of SS.T3 on the points of a band; NaN where t₁ cannot be bounded.
+    """max(M₁, M₂) of SS.T3 for the points in a band. NaN where t₁ cannot be bounded.
 
     Args:
-        x: points of the band.
-        w: the unit normal of its boundary.
-        b: the bias of its boundary.
-        K: nodes of teacher and student in all.
+        x: Points in the band, (N, d).
+        w: Unit normal of the boundary, (d,).
+        b: Bias of the boundary.
+        K: Number of nodes of teacher and student together.
         gamma: γ of the theorem.
     """
     share = (1 + gamma) / ((3 + gamma) * K)
-    # an orthonormal basis of the directions at right angles to w
+    # coordinates in an orthonormal basis of the directions orthogonal to w
     flat = x @ torch.linalg.svd(w[None], full_matrices=True).Vh[1:].T
     if not flat.shape[1]:
-        return 1 + gamma  # on a line there is no other normal
+        return 1 + gamma  # with one input there is no other normal
     t_1 = thinnest(flat, int(share * len(x)) + x.shape[1] + 1)
     eigenvalue = float(torch.linalg.eigvalsh(flat.T @ flat / len(x))[-1])
     t_2 = min(float(flat.norm(dim=1).max()), math.sqrt(eigenvalue / share))
@@ -32,11 +32,11 @@ def band_constant(x: Float[Tensor, "N d"], w: Float[Tensor, " d"], b: float, K: 
 
 
 def thinnest(flat: Float[Tensor, "N r"], most: int) -> float:
-    """A half-width of which no band holds more than so many points, whatever its normal; NaN beyond the plane.
+    """A half-width for which no band, whatever its normal, contains more than ``most`` points. NaN for r > 2.
 
     Args:
-        flat: points in coordinates of a hyperplane.
-        most: the points that a band may hold.
+        flat: Points in coordinates of a hyperplane, (N, r).
+        most: Largest number of points allowed in a band.
     """
     N, r = flat.shape
     if most >= N:

@@ -1,4 +1,4 @@
-"""Creases: the hyperplanes along which the difference of a teacher and a student bends (SS appendix C)."""
+"""Creases: the hyperplanes along which teacher or student bend (SS appendix C)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from relulab.nets.mlp import MLP, absolute
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.instruments.observers import sight
 from relulab.subjects.specialization.tools.box import Box
-from relulab.subjects.specialization.tools.groups import led, two_layer
+from relulab.subjects.specialization.tools.groups import assign_leaders, two_layer
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
 
 EPS = torch.finfo(torch.float64).eps
@@ -19,14 +19,14 @@ EPS = torch.finfo(torch.float64).eps
 
 @dataclass(frozen=True)
 class Creases:
-    """The hyperplanes of both networks, each once, whichever side its nodes look to, seen from a box.
+    """The hyperplanes of both networks. Each is listed once, whichever side its nodes are active on.
 
-    Inputs are counted from the middle of ``box`` in units of its size, so that angles stay as they are and rounding
-    does not depend on where the box lies. On crease s, with regular node (u_s, b_s), the student bends by ``bend`` =
-    Σ v_k‖w_k‖ over its nodes there and the teacher by ``bend_star``, since a σ(z) + a'σ(−z) =
-    (a + a')/2 |z| + (a − a')/2 z and all but |z| is linear. ``of`` and ``of_star`` say on which crease a node lies
-    (−1: it has no weights), ``side`` and ``side_star`` to which side it looks, ±1. Hyperplanes closer than ``same``,
-    which is what rounding leaves of their weights, are one.
+    Inputs are measured from the center of ``box`` in units of its size. This keeps angles and makes rounding
+    independent of the position of the box. On crease s, with regular node (u_s, b_s), the student bends by
+    ``bend`` = Σ v_k‖w_k‖ over its nodes there, and the teacher by ``bend_star``. Nodes on both sides add up because
+    a σ(z) + a'σ(−z) = (a + a')/2 |z| + (a − a')/2 z, where only |z| bends. ``of`` and ``of_star`` are the crease of
+    each node (−1 if it has zero weights), ``side`` and ``side_star`` the side on which it is active, ±1. Hyperplanes
+    with an alignment error up to ``same``, the size of rounding errors, count as the same.
     """
 
     teacher: MLP
@@ -43,27 +43,28 @@ class Creases:
 
     @property
     def v(self) -> Float[Tensor, "n C"]:
+        """v_k, the output weights of the student."""
         return self.student.W[1].data[0]
 
     @property
     def v_star(self) -> Float[Tensor, "m C"]:
-        """v*_j of the teacher with regular nodes."""
+        """v*_j, the output weights of the teacher with regular nodes."""
         return self.teacher.W[1].data[0] * lowest(self.teacher).w.norm(dim=1, keepdim=True)
 
     @property
     def opposite(self) -> Bool[Tensor, " s"]:
-        """Creases with students on both sides, which may add a linear function though their bends cancel."""
+        """Whether a crease has students on both sides. They may add a linear function even if their bends cancel."""
         counts = [torch.bincount(self.of[(self.of >= 0) & (self.side == s)], minlength=len(self.bend)) for s in (1, -1)]
         return (counts[0] > 0) & (counts[1] > 0)
 
 
 def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
-    """The creases of a pair of two-layer networks with the same inputs and outputs.
+    """Find the creases of two two-layer networks with the same inputs and outputs.
 
     Args:
         teacher: One two-layer ReLU network.
-        student: Another with the same inputs and outputs.
-        box: The box from which they are seen.
+        student: Another one with the same inputs and outputs.
+        box: The region of interest, which sets the origin and the unit of the inputs.
 
     >>> net = MLP((2, 3, 1), dtype=torch.float64)
     >>> net.W[0].data[0] = torch.tensor([[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
@@ -73,7 +74,7 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
     nets = two_layer(teacher), two_layer(student)
     if (nets[0].widths[0], nets[0].widths[-1]) != (nets[1].widths[0], nets[1].widths[-1]):
         raise UserError(
-            f"a teacher of widths {nets[0].widths} and a student of {nets[1].widths}: inputs and outputs must agree"
+            f"the teacher has widths {nets[0].widths} and the student {nets[1].widths}: inputs and outputs must agree"
         )
     box = box.fits(nets[0].widths[0])
     rounded = torch.cat([_rounding(lowest(net), box) for net in nets])
@@ -81,8 +82,8 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
     nodes = Nodes(*(torch.cat(both) for both in zip(lowest(teacher), lowest(student), strict=True)))
     dead = nodes.w.abs().amax(1) == 0
     close = alignment(nodes, nodes, either_side=True) <= rounded[:, None] + rounded
-    # the teacher's nodes first, so that its hyperplanes stand for those of students that lie on them
-    of, leaders = led(close, torch.arange(len(dead), device=dead.device), dead)
+    # teacher nodes come first, so that they represent the creases they share with students
+    of, leaders = assign_leaders(close, torch.arange(len(dead), device=dead.device), dead)
     u = regular(nodes)
     planes = Nodes(u.w[leaders], u.b[leaders])
     side = torch.where((u.w * planes.w[of.clamp(min=0)]).sum(1) < 0, -1, 1) if len(leaders) else torch.ones_like(of)
@@ -97,7 +98,7 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
 
 
 def _rounding(nodes: Nodes, box: Box) -> Float[Tensor, " n"]:
-    """By how much rounding of its weights may move a regular node, in units of the box."""
+    """The largest shift of each regular node by rounding of its weights, in units of the box."""
     norm = nodes.w.norm(dim=1)
     size = nodes.w.abs() @ box.farthest + nodes.b.abs() + norm * box.size
     return 8 * (nodes.w.shape[1] + 4) * EPS * size / (norm * box.size).where(norm > 0, 1)
@@ -110,57 +111,63 @@ def _framed(net: MLP, box: Box) -> MLP:
     return net
 
 
-def seen(found: Creases) -> Bool[Tensor, "s n"]:
-    """Whether student k is active somewhere on crease s within the box (definition 4), beyond rounding."""
-    mine = regular(lowest(found.student))
-    low, high = found.box.reach(found.planes)
-    cut = (low < -found.same) & (high > found.same)
-    sees = (sight(found.planes, mine, *found.box) > found.same) & cut[:, None]
-    # on its own hyperplane a node is 0
-    own = found.of.clamp(min=0) == torch.arange(len(cut), device=cut.device)[:, None]
-    return sees & ~(own & (found.of >= 0))
+def seen(pair: Creases) -> Bool[Tensor, "s n"]:
+    """Whether student k observes crease s: it is active somewhere on it within the box, beyond rounding (definition 4).
+
+    Args:
+        pair: The creases of teacher and student.
+    """
+    nodes = regular(lowest(pair.student))
+    low, high = pair.box.reach(pair.planes)
+    cut = (low < -pair.same) & (high > pair.same)
+    observes = (sight(pair.planes, nodes, *pair.box) > pair.same) & cut[:, None]
+    # a node is 0 on its own hyperplane
+    own = pair.of.clamp(min=0) == torch.arange(len(cut), device=cut.device)[:, None]
+    return observes & ~(own & (pair.of >= 0))
 
 
-def _roundings(found: Creases) -> int:
-    return 4 * (sum(found.teacher.widths) + sum(found.student.widths))
+def _roundings(pair: Creases) -> int:
+    return 4 * (sum(pair.teacher.widths) + sum(pair.student.widths))
 
 
 @torch.no_grad()
-def largest_gradient(found: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """A bound on |g_k(x)| = |z_k v_kᵀ(f* − f)| over the whole box for every student k, and its rounding allowance.
+def largest_gradient(pair: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """An upper bound on |g_k(x)| = |z_k v_kᵀ(f* − f)| over the box for every student k, and its rounding allowance.
 
-    Where k is active, which is a convex part of the box, v_kᵀ(f* − f) is a linear function plus, for every crease s
-    that is seen there, a bend v_kᵀ(bend*_s − bend_s) away from the side of one point. So it vanishes everywhere if
-    and only if that linear function and all these bends do; the bound adds up their largest values on the box.
+    The part of the box where k is active is convex. There, v_kᵀ(f* − f) is a linear function plus a bend
+    v_kᵀ(bend*_s − bend_s) for every crease s that k observes. So it vanishes everywhere if and only if that linear
+    function and all these bends vanish. The bound is the sum of their largest values on the box.
+
+    Args:
+        pair: The creases of teacher and student.
     """
-    star, mine = lowest(found.teacher), lowest(found.student)
-    start, alive = _inside(mine, found.box)
-    # on which side of each crease the start lies is decided once, so that all nodes there agree
-    above = torch.where(start @ found.planes.w.T + found.planes.b >= 0, 1, -1)
-    c = found.teacher.b[1].data[0, 0] - found.student.b[1].data[0, 0]
-    slope, level = torch.zeros_like(start), found.v @ c
+    star, students = lowest(pair.teacher), lowest(pair.student)
+    start, alive = _inside(students, pair.box)
+    # the side of each crease is decided once per starting point, so that all nodes on the crease agree
+    above = torch.where(start @ pair.planes.w.T + pair.planes.b >= 0, 1, -1)
+    c = pair.teacher.b[1].data[0, 0] - pair.student.b[1].data[0, 0]
+    slope, level = torch.zeros_like(start), pair.v @ c
     for net, nodes, of, side, sign in (
-        (found.teacher, star, found.of_star, found.side_star, 1),
-        (found.student, mine, found.of, found.side, -1),
+        (pair.teacher, star, pair.of_star, pair.side_star, 1),
+        (pair.student, students, pair.of, pair.side, -1),
     ):
-        gate = above[:, of.clamp(min=0)] == side if len(found.bend) else above.new_zeros(len(start), len(of))
+        gate = above[:, of.clamp(min=0)] == side if len(pair.bend) else above.new_zeros(len(start), len(of))
         gate = torch.where(of >= 0, gate, nodes.b > 0)
-        a = sign * (found.v @ net.W[1].data[0].T) * gate
+        a = sign * (pair.v @ net.W[1].data[0].T) * gate
         slope, level = slope + a @ nodes.w, level + a @ nodes.b
-    linear = found.box.reach(Nodes(slope, level)).abs().amax(0)
-    bends = (found.v @ (found.bend_star - found.bend).T).abs() * seen(found).T
-    bound = linear + bends @ found.box.reach(found.planes).abs().amax(0)
-    of_star, of_own = (absolute(net)(found.box.farthest[None])[0] for net in (found.teacher, found.student))
-    size = of_star + of_own
-    allowance = found.v.abs() @ size[0] * (_roundings(found) * EPS + 4 * found.same)
+    linear = pair.box.reach(Nodes(slope, level)).abs().amax(0)
+    bends = (pair.v @ (pair.bend_star - pair.bend).T).abs() * seen(pair).T
+    bound = linear + bends @ pair.box.reach(pair.planes).abs().amax(0)
+    size_star, size = (absolute(net)(pair.box.farthest[None])[0] for net in (pair.teacher, pair.student))
+    allowance = pair.v.abs() @ (size_star + size)[0] * (_roundings(pair) * EPS + 4 * pair.same)
     return bound * alive, allowance
 
 
 def _inside(nodes: Nodes, box: Box) -> tuple[Float[Tensor, "n d"], Bool[Tensor, " n"]]:
-    """For every node a point within the box where it is active, and whether there is one."""
+    """A point of the box where the node is active, and whether there is one, for every node."""
     corner = torch.where(nodes.w > 0, box.high, box.low)
     top, at = (nodes.w * corner).sum(1) + nodes.b, nodes.w @ box.middle + nodes.b
-    # the middle, if that is active already, or else half the way from the corner to the node's boundary
+    # the center if the node is active there, otherwise halfway from the corner to the boundary of the node
     t = torch.where(at > 0, 1, 0.5 * top / (top - at).where(top > at, 1)).clamp(0, 1)
     return corner + t[:, None] * (box.middle - corner), top > 0
 
@@ -169,11 +176,18 @@ def _inside(nodes: Nodes, box: Box) -> tuple[Float[Tensor, "n d"], Bool[Tensor, 
 def gradient_at(
     teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]
 ) -> tuple[Float[Tensor, "N n"], Float[Tensor, "N n"]]:
-    """g_k(x) = z_k v_kᵀ(f* − f) of every student at points, in float64, and its rounding allowance."""
+    """g_k(x) = z_k v_kᵀ(f* − f) of every student k at given points, in float64, and its rounding allowance.
+
+    Args:
+        teacher: One two-layer ReLU network.
+        student: Another one with the same inputs and outputs.
+        x: Points, (N, d).
+    """
     teacher, student = two_layer(teacher), two_layer(student)
     if x.dim() != 2 or not x.shape[1] == teacher.widths[0] == student.widths[0]:
         raise UserError(
-            f"points of shape {tuple(x.shape)} for networks of {teacher.widths[0]} and {student.widths[0]} inputs"
+            f"points have shape {tuple(x.shape)}, but the teacher has {teacher.widths[0]} inputs and the student "
+            f"{student.widths[0]}: expected (points, inputs) with the same number of inputs"
         )
     v = student.W[1].data[0]
     g = ((teacher(x)[0] - student(x)[0]) @ v.T) * (x @ student.W[0][0] + student.b[0][0] > 0)

@@ -1,16 +1,16 @@
-r"""Levenberg–Marquardt for two-layer ReLU networks and the mean-squared error, to gradients of rounding size.
+r"""Levenberg–Marquardt for two-layer ReLU networks and squared error, down to gradients of the size of rounding errors.
 
-With A = [W; b] (d+1 × n), U = [V; c] (n+1 × C), inputs x₁ = [x, 1], gates z and activations f₁ = [σ(x₁A), 1], a step
+Let A = [W; b] (d+1 × n), U = [V; c] (n+1 × C), inputs x₁ = [x, 1], gates z and activations f₁ = [σ(x₁A), 1]. A step
 solves (H + λ diag H) δ = −g. The matrix H = JᵀJ of all N·C residuals has the blocks
 
     H_{ki,k'i'} = (v_kᵀ v_k') Σ_x z_k z_k' x_i x_i',   H_{ki,k'c} = v_kc Σ_x z_k x_i f_k',   H_{kc,k'c} = Σ_x f_k f_k',
 
-so that J itself, C times as tall, is never formed.
+so the much larger matrix J is never formed.
 
-Kinks are where such a method stalls: a step that is right on one side of them is wrong on the other. So it works on the
-smoothed σ_τ(z) = (z + √(z² + τ²))/2 with τ the root mean square of the residuals of the ReLU network, which falls
-with them to nothing, and takes a step when it beats the worst of the last few losses. Where it stalls all the same,
-weights get a small relative kick.
+The method would stall at kinks, where a step that is right on one side is wrong on the other. So it uses the smoothed
+ReLU σ_τ(z) = (z + √(z² + τ²))/2, where τ is the root mean square of the residuals of the ReLU network and goes to zero
+with them. A step is accepted if its loss is below the largest of the last few losses. If the method still stalls, the
+weights get a small relative perturbation.
 """
 
 import math
@@ -23,14 +23,14 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.nets.mlp import MLP
 
-MEMORY = 20  # losses of which a step must beat the worst
-STALL = 20  # steps in which the loss must fall tenfold
-KICK = 0.003  # relative size of the noise that ends a stall
-GIVE_UP = 1e12  # damping beyond which no step helps
+MEMORY = 20  # a step must have a lower loss than the largest of this many last losses
+STALL = 20  # the loss must fall tenfold in this many steps
+KICK = 0.003  # relative size of the perturbation after a stall
+GIVE_UP = 1e12  # stop when the damping exceeds this
 
 
 class Fit(NamedTuple):
-    """How a fit ended: largest |g_1| at any point and node, sum of squared residuals, steps and kicks."""
+    """Result of a fit: largest |g_1| over points and nodes, sum of squared residuals, steps taken, perturbations."""
 
     gradient: float
     loss: float
@@ -52,7 +52,7 @@ class _State(NamedTuple):
 
     @property
     def g_1(self) -> Float[Tensor, "N n"]:
-        """−∂(½‖f* − f‖²)/∂z_k at every point, up to its sign."""
+        """Gradient of ½‖f* − f‖² with respect to the pre-activations at every point, which is −g_1 of the papers."""
         return (self.r @ self.U[:-1].T) * self.z
 
 
@@ -60,14 +60,27 @@ class _State(NamedTuple):
 def levenberg_marquardt(
     net: MLP, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], *, tolerance: float = 1e-10, steps: int = 1000
 ) -> Fit:
-    """Trains ``net`` in place, one two-layer ReLU network in float64, until |g_1| < tolerance at every point and node.
+    """Train ``net`` in place until |g_1| < tolerance at every point and node.
 
-    Says how it ended; it may also end because the steps are used up.
+    Training also ends after the given number of steps, or when no step lowers the loss. See ``gradient`` of the result.
+
+    Args:
+        net: One two-layer ReLU network with biases, in float64. It is changed in place.
+        x: Points, (N, d).
+        y: Target outputs, (N, C).
+        tolerance: Largest |g_1| allowed.
+        steps: Largest number of steps, at least 1.
     """
     if net.depth != 2 or net.lanes != 1 or net.slope or net.dtype != torch.float64 or not net.bias:
-        raise UserError("one two-layer ReLU network with biases in float64 was expected: net.lane(0).double()")
+        raise UserError(
+            f"expected one two-layer ReLU network with biases in float64, got {net.lanes} with {net.depth} layers in "
+            f"{net.dtype}: use net.lane(0).double()"
+        )
     if steps < 1 or not len(y) or x.shape != (len(y), net.widths[0]) or y.shape[1] != net.widths[-1]:
-        raise UserError(f"points of shape {tuple(x.shape)} with targets {tuple(y.shape)} for widths {net.widths}")
+        raise UserError(
+            f"got points of shape {tuple(x.shape)}, targets of shape {tuple(y.shape)} and {steps} steps for widths "
+            f"{net.widths}: expected (points, {net.widths[0]}), (points, {net.widths[-1]}) and at least one step"
+        )
     x1, y = nn.functional.pad(x.double(), (0, 1), value=1.0), y.double()
     sharp = _state(torch.cat([net.W[0][0], net.b[0][0]]), torch.cat([net.W[1][0], net.b[1][0]]), x1, y)
     noise, losses, damping, since, kicks, tau = torch.Generator().manual_seed(0), [], 1e-3, 0, 0, math.inf
@@ -98,7 +111,7 @@ def _split(t: Tensor) -> tuple[Tensor, Tensor]:
 
 def _state(A: Tensor, U: Tensor, x1: Tensor, y: Tensor, tau: float = 0.0) -> _State:
     inputs = x1 @ A
-    # √(z² + τ²) of the smoothed ReLU; at τ = 0 the gate is that of z > 0
+    # the smoothed ReLU uses √(z² + τ²); for τ = 0 the gate is 1 if z > 0
     root = (inputs.square() + tau**2).sqrt() if tau else inputs.abs()
     z = (1 + inputs / root) / 2 if tau else (inputs > 0).double()
     f = nn.functional.pad((inputs + root) / 2, (0, 1), value=1.0)
@@ -106,7 +119,7 @@ def _state(A: Tensor, U: Tensor, x1: Tensor, y: Tensor, tau: float = 0.0) -> _St
 
 
 def _moved(state: _State, x1: Tensor, y: Tensor, damping: float, worst: float) -> tuple[_State | None, float]:
-    """The state after a step that beats ``worst`` and the damping for the next one; None when there is no such step."""
+    """The state after a step with a loss below ``worst`` (None if there is none), and the damping of the next step."""
     H, g = normal_equations(state, x1)
     scale = H.diagonal().clamp(min=1e-12 * float(H.diagonal().max()))
     grow, (d1, n), (n1, C) = 2.0, state.A.shape, state.U.shape
@@ -118,15 +131,20 @@ def _moved(state: _State, x1: Tensor, y: Tensor, damping: float, worst: float) -
                 state.A + delta[: n * d1].reshape(n, d1).T, state.U + delta[n * d1 :].reshape(n1, C), x1, y, state.tau
             )
             if new.loss < worst:
-                promised = float(-(delta @ g) + damping * (delta.square() @ scale))
-                gain = max((state.loss - new.loss) / promised, 0.3) if promised > 0 else 0.3
+                predicted = float(-(delta @ g) + damping * (delta.square() @ scale))
+                gain = max((state.loss - new.loss) / predicted, 0.3) if predicted > 0 else 0.3
                 return new, max(damping * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-18)
         damping, grow = damping * grow, 2 * grow
     return None, damping
 
 
 def normal_equations(state: _State, x1: Float[Tensor, "N d1"]) -> tuple[Float[Tensor, "p p"], Float[Tensor, " p"]]:
-    """H = JᵀJ and g = Jᵀr; parameters are A node by node, then U row by row."""
+    """H = JᵀJ and g = Jᵀr. The parameters are ordered as A node by node, then U row by row.
+
+    Args:
+        state: Weights, gates, activations and residuals.
+        x1: Points with a last column of ones, (N, d1).
+    """
     V, (d1, n), C = state.U[:-1], state.A.shape, state.U.shape[1]
     Q = (state.z.unsqueeze(2) * x1.unsqueeze(1)).reshape(len(x1), n * d1)
     beta = (V @ V.T).repeat_interleave(d1, 0).repeat_interleave(d1, 1)

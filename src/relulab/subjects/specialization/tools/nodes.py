@@ -1,4 +1,4 @@
-"""Nodes of a layer as hyperplanes: weights and biases, a node a row."""
+"""Nodes of a layer as hyperplanes: weights and biases, one row per node."""
 
 from copy import deepcopy
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from relulab.nets.mlp import MLP
 
 
 class Nodes(NamedTuple):
-    """Nodes σ(w̃ᵀx + b) of one network, or of many with a lane axis in front."""
+    """Nodes σ(w̃ᵀx + b) of one network, or of several networks with a leading lane axis."""
 
     w: Float[Tensor, "*lane n d"]
     b: Float[Tensor, "*lane n"]
@@ -23,24 +23,24 @@ def lowest(net: nn.Module, lane: int = 0) -> Nodes:
 
     Args:
         net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers, at least two of them Linear.
-        lane: Which of the networks of an ``MLP``, from 0.
+        lane: Index of the network in an ``MLP``, from 0.
 
     >>> lowest(MLP((3, 5, 2))).w.shape
     torch.Size([5, 3])
     """
     net = net if isinstance(net, MLP) else MLP.of(net)
     if net.depth < 2:
-        raise UserError("a network of one layer has no hidden nodes")
+        raise UserError(f"expected a network with at least two layers, got {net.depth}: one layer has no hidden nodes")
     return Nodes(net.W[0].data[lane].T.double(), net.b[0].data[lane, 0].double())
 
 
 def regularized(net: nn.Module) -> MLP:
-    """The same function with regular hidden nodes, ‖w̃‖ = 1: each norm moves into the weights above (SS definition 1).
+    """Return the same function with regular hidden nodes, ‖w̃‖ = 1 (SS definition 1).
 
-    A node without weights stays as it is.
+    The norm of each node is moved into the weights above it. A node with zero weights is not changed.
 
     Args:
-        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers; it stays as it is.
+        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers. It is not changed.
 
     >>> net = MLP((2, 1, 1))
     >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[3.0], [4.0]]), torch.tensor([[2.0]])
@@ -58,7 +58,7 @@ def regularized(net: nn.Module) -> MLP:
 
 
 def regular(nodes: Nodes) -> Nodes:
-    """Nodes scaled to ‖w̃‖ = 1 (SS definition 1); one without weights, which has no hyperplane, becomes 0.
+    """Scale nodes to ‖w̃‖ = 1 (SS definition 1). A node with zero weights has no hyperplane and becomes 0.
 
     Args:
         nodes: Nodes with weights (…, n, d) and biases (…, n).
@@ -67,7 +67,7 @@ def regular(nodes: Nodes) -> Nodes:
     [[[0.6000000238418579, 0.800000011920929]], [2.0]]
     """
     largest = nodes.w.abs().amax(-1)
-    # squares of very large or very small weights would leave the number range
+    # divide by the largest entry first, since squares of very large or small weights would over- or underflow
     norm = (nodes.w / largest.where(largest > 0, 1).unsqueeze(-1)).norm(dim=-1) * largest
     safe = norm.where(norm > 0, 1)
     return Nodes(nodes.w / safe.unsqueeze(-1), torch.where(norm > 0, nodes.b / safe, 0))

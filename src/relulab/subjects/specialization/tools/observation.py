@@ -1,4 +1,4 @@
-"""What a study of two-layer students looks at while they train: correlations, loss and fan-out on held-out points."""
+"""Measurements of two-layer students during training: correlations, loss and fan-out on held-out points."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.correlation import normalized
 from relulab.train.losses import MSE, Loss
 
-CHUNK = 5000  # points at a time: enough for full speed, few enough to keep memory small
+CHUNK = 5000  # points per pass: enough for full speed with little memory
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Of every lane: correlation with the lowest layer's teacher nodes, loss, and fan-out of the lowest layer."""
+    """Measurements of every lane, for the lowest layer: correlations with teacher nodes, loss, and fan-out norms."""
 
     rho: Float[Tensor, "lane m n"]
     loss: Float[Tensor, " lane"]
@@ -25,15 +25,15 @@ class Observation:
 
 
 class Observer:
-    """Holds the teacher's side, computed once, and looks at students lane by lane, some points at a time.
+    """Measure students on held-out points. The activations of the teachers are computed once.
 
-    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero and
-    c any constant, ρ = f̃*ᵀ(f − c) / ‖f − mean f‖, so one pass over the points collects all that is needed; c is the
-    mean of the first of them, which keeps the variance free of cancellation.
+    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero,
+    ρ = f̃*ᵀ(f − c) / ‖f − mean f‖ for any constant c, so one pass over the points is enough. c is the mean over the
+    first points, which avoids cancellation in the variance.
 
     Args:
         teacher: The teachers, one per lane.
-        points: Held-out points with the teachers' outputs, as ``Task.held_out`` gives them.
+        points: Held-out points with the outputs of the teachers, as returned by ``Task.held_out``.
         loss: The loss to report. None takes ``MSE``.
     """
 
@@ -49,11 +49,11 @@ class Observer:
     @torch.no_grad()
     def __call__(self, student: MLP) -> Observation:
         if student.lanes != len(self.f_star):
-            raise UserError(f"a student of {student.lanes} lanes for an observer of {len(self.f_star)}")
-        rho, loss = zip(*(self._look(student.lane(i), i) for i in range(student.lanes)), strict=True)
+            raise UserError(f"the student has {student.lanes} lanes, but the observer expected {len(self.f_star)}")
+        rho, loss = zip(*(self._measure(student.lane(i), i) for i in range(student.lanes)), strict=True)
         return Observation(torch.stack(rho), torch.stack(loss), student.W[1].data.norm(dim=-1))
 
-    def _look(self, net: MLP, i: int) -> tuple[Float[Tensor, "m n"], Float[Tensor, ""]]:
+    def _measure(self, net: MLP, i: int) -> tuple[Float[Tensor, "m n"], Float[Tensor, ""]]:
         x = self.points.X[self.points.group[i]]
         N, n = len(x), net.widths[1]
         total, square = x.new_zeros(2, n, dtype=torch.float64)
@@ -68,7 +68,7 @@ class Observer:
             total += f.sum(0)
             square += f.square_().sum(0)
         spread = (square - total.square() / N).clamp(min=0)
-        # as in ``normalized``: a unit that never changes has correlation 0, not rounding blown up
+        # as in ``normalized``, a constant unit has correlation 0 instead of amplified rounding errors
         size = (square + 2 * total * c + N * c.double().square()).clamp(min=0)
         constant = spread <= (8 * torch.finfo(x.dtype).eps) ** 2 * size
         return torch.where(constant, 0, cross / spread.where(~constant, 1).sqrt()).to(x.dtype).clamp(-1, 1), loss

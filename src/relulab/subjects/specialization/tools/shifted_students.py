@@ -1,4 +1,4 @@
-"""Two networks that several demonstrations of SS theorems share: students to both sides of their teacher's nodes."""
+"""Two networks for demonstrations of several SS theorems: students on both sides of each teacher node."""
 
 import torch
 from jaxtyping import Float
@@ -8,13 +8,13 @@ from relulab.nets.mlp import MLP
 
 
 def shifted_students(shift: float, n: int = 40_000) -> tuple[MLP, MLP, Float[Tensor, "N 2"]]:
-    """A teacher of two nodes in the plane; a student whose nodes are shifted from them to both sides; points.
+    """Return a teacher with two nodes in the plane, a student with four nodes, and points in a square.
 
-    Each teacher node is the mean of two students with biases off by ± shift: outputs differ by half of it at most.
+    Each teacher node is replaced by the mean of two student nodes whose biases differ from it by ± shift.
 
     Args:
-        shift: of the biases.
-        n: points, uniform in a square.
+        shift: Shift of the biases.
+        n: Number of points, uniform in [−1, 1]².
     """
     w, b = torch.eye(2, dtype=torch.float64), torch.tensor([0.0, 0.25], dtype=torch.float64)
     v = torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Teachers: distinct unit-norm filters, about half of the inputs active, strengths that fall as 1/j^p."""
+"""Teachers: distinct unit-norm filters, active on about half of the inputs, with strengths that fall as 1/j^p."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -28,23 +28,25 @@ def teacher(
     root: int = 0,
     slope: float = 0.0,
 ) -> MLP:
-    r"""One teacher a lane, in float64: lane i from the streams of ``seeds[i]``, with polarity p_i.
+    r"""Draw random teachers, one per lane, in float64. Lane i uses the random streams of ``seeds[i]`` and polarity p_i.
 
-    Filters have entries from {−1, −0.75, …, 1} and norm one; no two of a hidden layer are co-linear. The strength of
-    node j falls as ‖v*_j‖ ~ 1/j^p, j = 1, 2, … (SS eq. 10), in every layer but the first of weights.
+    Filters are drawn from the grid {−1, −0.75, …, 1} and scaled to norm one. No two filters of a hidden layer are
+    co-linear. In every layer of weights except the first, the strength of node j falls as ‖v*_j‖ ~ 1/j^p,
+    j = 1, 2, … (SS eq. 10).
 
     Args:
-        widths: Units of each layer, the inputs first: (d, …, C).
+        widths: Number of units of each layer, starting with the inputs: (d, …, C).
         seeds: One seed per lane.
-        polarity: The power p, one number for all lanes or one per lane; 0 makes all nodes about equally strong.
-        bias: −0.1 on every node, the output too, is what the authors ran (47 % active for N(0, 1.5² I), d = 100).
-            "median" sets each hidden bias to minus the median of what enters on 10,000 draws of ``inputs``, so that
-            exactly half are active, and the output's to 0, as the text of SS appendix F asks.
-        fan_out: "released" divides row j of the grid weights by j^p, so the law holds up to the rows' own norms;
-            "exact" gives the rows norm one first. In both, hidden filters are scaled to norm one afterwards.
-        inputs: The law of the inputs, which "median" needs; otherwise None.
+        polarity: The power p, one number for all lanes or one per lane. With 0, all nodes are about equally strong.
+        bias: A number is the bias of every node and output. The authors ran −0.1, with which nodes are active on 47% of
+            inputs from N(0, 1.5² I), d = 100. "median" sets each hidden bias to minus the median pre-activation on
+            10,000 draws of ``inputs``, so that each node is active on half of them, and output biases to 0, as printed
+            in SS appendix F.
+        fan_out: "released" divides row j of the grid weights by j^p, so that the law holds up to the norms of the rows.
+            "exact" scales the rows to norm one first. In both cases hidden filters are scaled to norm one afterward.
+        inputs: Distribution of the inputs, required by ``bias="median"`` and otherwise None.
         root: Root of all random streams.
-        slope: Slope of the leaky ReLU below 0, from 0 (plain ReLU) to below 1.
+        slope: Slope of the leaky ReLU for negative values, from 0 (plain ReLU) to below 1.
 
     >>> t = teacher((10, 4, 3), seeds=[0, 0], polarity=[0, 1])
     >>> bool((t.W[0].data[0] == t.W[0].data[1]).all()), round(float(t.W[1].data[1, 3, 0] / t.W[1].data[0, 3, 0]), 6)
@@ -75,19 +77,19 @@ def teacher(
 
 def _validate(widths, seeds, polarity, bias, fan_out, inputs) -> None:
     if bias == "median" and inputs is None:
-        raise UserError("bias='median' needs the inputs whose median it takes: pass inputs=Gaussian(d, std)")
+        raise UserError("bias='median' needs the distribution of the inputs: pass inputs=Gaussian(d, std)")
     if isinstance(bias, str) and bias != "median":
-        raise UserError(f"bias={bias!r}: a number, or 'median'")
+        raise UserError(f"expected bias to be a number or 'median', got {bias!r}")
     if fan_out not in ("released", "exact"):
-        raise UserError(f"fan_out={fan_out!r}: {nearest(str(fan_out), ('released', 'exact'))}")
+        raise UserError(f"unknown fan_out {fan_out!r}: {nearest(str(fan_out), ('released', 'exact'))}")
     if inputs is not None and inputs.d != widths[0]:
-        raise UserError(f"inputs of dimension {inputs.d} for a teacher that takes {widths[0]}")
+        raise UserError(f"inputs have dimension {inputs.d}, but the teacher has {widths[0]} inputs: they must agree")
     if np.size(polarity) not in (1, len(seeds)):
-        raise UserError(f"{np.size(polarity)} polarities for {len(seeds)} seeds: give one, or one a seed")
+        raise UserError(f"got {np.size(polarity)} polarities for {len(seeds)} seeds: expected one, or one per seed")
 
 
 def _filters(rng: np.random.Generator, n: int, k: int, distinct: bool) -> Float64[np.ndarray, "k n"]:
-    """k grid vectors in R^n, none zero and, if ``distinct``, no two co-linear; rejected ones are drawn again."""
+    """Draw k nonzero grid vectors in R^n, no two co-linear if ``distinct``. Rejected vectors are drawn again."""
     kept: list[np.ndarray] = []
     directions = np.empty((0, n))
     for _ in range(1000 + 10 * k):
@@ -99,13 +101,13 @@ def _filters(rng: np.random.Generator, n: int, k: int, distinct: bool) -> Float6
         if len(kept) == k:
             return np.array(kept)
     raise UserError(
-        f"{k} filters of distinct directions in R^{n} were not found on the grid {{-1, -0.75, …, 1}}: "
-        "take fewer nodes or more inputs"
+        f"could not draw {k} filters with distinct directions in R^{n} from the grid {{−1, −0.75, …, 1}}: use fewer "
+        "nodes or more inputs"
     )
 
 
 def _fan_out(rng: np.random.Generator, W: Float64[np.ndarray, "n k"]) -> Float64[np.ndarray, "n k"]:
-    """W with other rows in place of zero ones: a node that leads nowhere could not be learned."""
+    """Redraw zero rows of W, since a node without output weights cannot be learned."""
     W = W.copy()
     for row in W:
         while not row.any():
@@ -115,7 +117,7 @@ def _fan_out(rng: np.random.Generator, W: Float64[np.ndarray, "n k"]) -> Float64
 
 @torch.no_grad()
 def _center(net: MLP, inputs: Inputs, seeds: Sequence[int], root: int) -> None:
-    """Layer by layer, biases that make every hidden unit active on half of the inputs."""
+    """Set the biases, layer by layer, so that every hidden unit is active on half of the inputs."""
     for i, seed in enumerate(seeds):
         x = torch.from_numpy(inputs.draw(stream(root, Role.TEACHER, seed, 1), MEDIAN_SAMPLE))
         below = x

@@ -1,4 +1,4 @@
-"""The largest gradient of a two-layer student on a box, exactly: piecewise linear functions peak at vertices."""
+"""The exact largest gradient of a two-layer student on a box, from the vertices of its linear pieces."""
 
 import math
 from collections.abc import Iterator
@@ -12,13 +12,17 @@ from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest
 
-MOST = 1_000_000  # vertices that are looked at
-CHUNK = 20_000
-OUTSIDE = 1e-9  # by which a vertex may lie outside, in widths of the box: rounding of the solution
+MOST = 1_000_000  # largest number of candidate vertices
+CHUNK = 20_000  # candidates solved at once
+OUTSIDE = 1e-9  # distance, in widths of the box, by which a vertex may lie outside because of rounding
 
 
 def vertex_count(planes: int, d: int) -> int:
-    """How many points Σ_r C(planes, r) C(d, r) 2^{d−r} are candidates: r planes and d − r faces meet in each.
+    """Number of candidate vertices, Σ_r C(planes, r) C(d, r) 2^{d−r}. In each, r planes and d − r faces meet.
+
+    Args:
+        planes: Number of hyperplanes.
+        d: Number of inputs.
 
     >>> vertex_count(6, 2)
     43
@@ -26,25 +30,28 @@ def vertex_count(planes: int, d: int) -> int:
     return sum(math.comb(planes, r) * math.comb(d, r) * 2 ** (d - r) for r in range(d + 1))
 
 
-def exact_gradient(found: Creases) -> Float[Tensor, " n"] | None:
-    """sup |g_k(x)| over the box for every student k; None where that would take more than a million vertices.
+def exact_gradient(pair: Creases) -> Float[Tensor, " n"] | None:
+    """sup |g_k(x)| over the box for every student k, or None if there are more than a million candidate vertices.
 
-    The creases cut the box into polytopes on which v_kᵀ(f* − f) is linear, so it is largest at a vertex of one of them.
+    The creases divide the box into polytopes on which v_kᵀ(f* − f) is linear, so the maximum is attained at a vertex.
+
+    Args:
+        pair: The creases of teacher and student.
     """
-    box, mine = found.box, lowest(found.student)
-    if vertex_count(len(found.planes.b), len(box.low)) > MOST:
+    box, nodes = pair.box, lowest(pair.student)
+    if vertex_count(len(pair.planes.b), len(box.low)) > MOST:
         return None
-    best = torch.zeros(len(mine.b), dtype=torch.float64)
-    scale = OUTSIDE * (mine.w.abs() @ (box.high - box.low) + mine.b.abs())
-    for x in _vertices(found.planes, box):
+    largest = torch.zeros(len(nodes.b), dtype=torch.float64)
+    scale = OUTSIDE * (nodes.w.abs() @ (box.high - box.low) + nodes.b.abs())
+    for x in _vertices(pair.planes, box):
         with torch.no_grad():
-            h = (found.teacher(x)[0] - found.student(x)[0]) @ found.v.T
-        best = torch.maximum(best, (h.abs() * (x @ mine.w.T + mine.b >= -scale)).amax(0))
-    return best * (box.reach(mine)[1] > 0)  # touching the box from outside is not being active
+            h = (pair.teacher(x)[0] - pair.student(x)[0]) @ pair.v.T
+        largest = torch.maximum(largest, (h.abs() * (x @ nodes.w.T + nodes.b >= -scale)).amax(0))
+    return largest * (box.reach(nodes)[1] > 0)  # a node that only touches the box is never active in it
 
 
 def _vertices(planes: Nodes, box: Box) -> Iterator[Float[Tensor, "N d"]]:
-    """Points in the box where r of the planes and d − r of its faces meet, some at a time."""
+    """Yield the points of the box where r of the planes and d − r of its faces meet, in chunks."""
     K, d = planes.w.shape
     width = box.high - box.low
     for r in range(min(K, d) + 1):
@@ -54,11 +61,11 @@ def _vertices(planes: Nodes, box: Box) -> Iterator[Float[Tensor, "N d"]]:
             fixed = [i for i in range(d) if i not in free]
             for ends in product((0, 1), repeat=d - r):
                 at = torch.where(torch.tensor(ends, dtype=torch.bool), box.high[fixed], box.low[fixed])
-                for some in chosen.split(CHUNK):
-                    x = box.low.new_empty(len(some), d)
+                for part in chosen.split(CHUNK):
+                    x = box.low.new_empty(len(part), d)
                     x[:, fixed] = at
                     if r:
-                        w, b = planes.w[some], planes.b[some]
+                        w, b = planes.w[part], planes.b[part]
                         left = -b - (w[:, :, fixed] @ at)
                         x[:, list(free)], failed = torch.linalg.solve_ex(w[:, :, list(free)], left)
                         x = x[(failed == 0) & x.isfinite().all(1)]

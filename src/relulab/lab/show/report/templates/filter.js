@@ -1,26 +1,24 @@
-// The filter of the overview. Its state stands in the address (#paper=SS&verdict=HOLDS), so that it can be sent to
-// others and is there again when one comes back from a study's page.
+// The filter of the claims. Its state is part of the address (#paper=SS&verdict=HOLDS), so that it can be shared and is
+// kept when one comes back from a study's page.
 const paper = document.getElementById("paper"), verdict = document.getElementById("verdict");
 
 function show() {
-  let claims = 0, theorems = 0;
+  let claims = 0;
   for (const section of document.querySelectorAll("section[data-paper]")) {
     const here = !paper.value || section.dataset.paper === paper.value;
     for (const table of section.querySelectorAll("[data-rows]")) {
       let left = 0;
       for (const row of table.querySelectorAll("tbody tr")) {
-        // Theorems have no verdict: whoever asks for one asks for claims.
         row.hidden = !(here && (!verdict.value || row.dataset.verdict === verdict.value));
         left += !row.hidden;
       }
       table.hidden = !left;
-      if (table.dataset.rows === "claims") claims += left; else theorems += left;
+      claims += left;
     }
     section.hidden = !section.querySelector("tbody tr:not([hidden])");
   }
-  const parts = [[claims, "claim"], [theorems, "theorem"]].filter(([n]) => n);
   document.getElementById("shown").textContent =
-    parts.map(([n, word]) => `${n} ${word}${n === 1 ? "" : "s"}`).join(" and ") || "no claim matches";
+    claims ? `${claims} claim${claims === 1 ? "" : "s"}` : "no claim matches";
 }
 
 function choose(wanted) {

@@ -1,1 +1,1 @@
-"""What a network makes of two kinds of digits (IB figures 3 and 4)."""
+"""Features of two kinds of digits in a convolutional network (IB figures 3 and 4)."""

@@ -1,4 +1,4 @@
-"""What IB appendix D says of figures 3 and 4, held against the measured numbers."""
+"""Claims of IB appendix D about figures 3 and 4."""
 
 import numpy as np
 import xarray as xr
@@ -8,91 +8,113 @@ from relulab.lab.claim import Claim, claim, rank_correlation
 from relulab.subjects.bias.tools.digit_net import LAYERS
 
 EQUAL = ("both 0", "both 1")
-SHARE = 0.01  # of pairs that may break orthogonal separability
-TENTH = 0.1  # of the largest singular value: above it one counts as significantly non-zero
-FEW = 11  # "perhaps five or ten" of them, so fewer than eleven
-NEAR = 0.25  # of the farthest neuron's distance from the origin: below it one counts as close
+SHARE = 0.01  # largest share of pairs that may violate orthogonal separability
+TENTH = 0.1  # a singular value above this share of the largest counts as significantly nonzero
+FEW = 11  # "perhaps five or ten", so fewer than eleven
+NEAR = 0.25  # a neuron below this share of the largest distance from the origin counts as close to it
 
 
 def claims(result: xr.Dataset) -> list[Claim]:
+    """All claims of the study.
+
+    Args:
+        result: The result of the study.
+    """
     return [*_layers(result), *_separable(result), *_weights(result)]
 
 
 def cosines(result: xr.Dataset, when: str = "end", side: str = "after") -> xr.DataArray:
-    """Median cosines by seed, layer and kind of pair."""
+    """Median cosines by seed, layer and kind of pair.
+
+    Args:
+        result: The result of the study.
+        when: ``start`` or ``end`` of training.
+        side: ``before`` or ``after`` the ReLU.
+    """
     return result.cosine_quantile.sel(when=when, side=side, level=0.5).transpose("seed", "layer", "pair")
 
 
 def gaps(result: xr.Dataset, when: str = "end") -> xr.DataArray:
-    """By how much the median cosine of equal classes, of the class with the smaller one, exceeds that of different."""
-    middle = cosines(result, when)
-    return middle.sel(pair=list(EQUAL)).min("pair") - middle.sel(pair="different", drop=True)
+    """Median cosine of equal classes (the smaller of the two) minus that of different classes, by seed and layer.
+
+    Args:
+        result: The result of the study.
+        when: ``start`` or ``end`` of training.
+    """
+    medians = cosines(result, when)
+    return medians.sel(pair=list(EQUAL)).min("pair") - medians.sel(pair="different", drop=True)
 
 
 def _layers(result: xr.Dataset) -> list[Claim]:
-    middle, layer, within = cosines(result), result.layer.values.astype(float), (-1.0, 1.0)
+    medians, layer, within = cosines(result), result.layer.values.astype(float), (-1.0, 1.0)
     alike = result.alike.sel(when="end", side="after", layer=range(1, LAYERS + 1)).transpose("seed", "layer", "digit")
-    trend = {kind: rank_correlation(layer, middle.sel(pair=kind).values) for kind in middle.pair.values}
+    trend = {kind: rank_correlation(layer, medians.sel(pair=kind).values) for kind in medians.pair.values}
     both = np.mean([trend[kind] for kind in EQUAL], axis=0)
     learned = gaps(result).sel(layer=LAYERS).values - gaps(result, "start").sel(layer=LAYERS).values
     return [
-        claim("IB.F3.equal-more-alike", "In the learned layers two digits of one class are generally more alike than "
-              "two of different classes: the chance that their inner product is the larger, mean over layers 1 to 7",
+        claim("IB.F3.equal-more-alike",
+              "In the learned layers, digits of the same class are more similar than digits of different classes",
               alike.mean(("layer", "digit")).values, ">", 0.5,
-              "By layer, zeros: " + _row(alike.sel(digit=0)) + "; ones: " + _row(alike.sel(digit=1)) + ".", (0, 1)),
-        claim("IB.F3.equal-rightward", "Going up the layers, digits of one class become more alike: rank correlation "
-              "of the layer, 0 to 7, with the median cosine, mean of both classes", both, ">", 0,
+              f"By layer, zeros: {_row(alike.sel(digit=0))}; ones: {_row(alike.sel(digit=1))}.", (0, 1),
+              "probability that a pair of the same class has a larger inner product than a pair of different classes, "
+              "mean over layers 1 to 7"),
+        claim("IB.F3.equal-rightward", "Digits of the same class become more similar from layer to layer", both, ">", 0,
               f"Zeros {trend['both 0'].mean():.2f}, ones {trend['both 1'].mean():.2f}. Median cosines by layer, zeros: "
-              f"{_row(middle.sel(pair='both 0'))}; ones: {_row(middle.sel(pair='both 1'))}.", within),
-        claim("IB.F3.different-leftward", "Going up the layers, digits of different classes become less alike: rank "
-              "correlation of the layer, 0 to 7, with the median cosine", trend["different"], "<", 0,
-              f"Median cosines by layer: {_row(middle.sel(pair='different'))}.", within),
-        claim("IB.F3.higher-separate-more", "Higher layers separate the classes more strongly: rank correlation of the "
-              "layer with the gap between median cosines of equal and of different classes",
-              rank_correlation(layer, gaps(result).values), ">", 0, f"Gaps by layer: {_row(gaps(result))}.", within),
-        claim("IB.F3.learned", "It is training that separates the classes in layer 7: the gap between median cosines "
-              "of equal and of different classes, at the end less at the start", learned, ">", 0, "", (-2, 2)),
+              f"{_row(medians.sel(pair='both 0'))}; ones: {_row(medians.sel(pair='both 1'))}.", within,
+              "rank correlation between layer (0 to 7) and median cosine, mean of both classes"),
+        claim("IB.F3.different-leftward", "Digits of different classes become less similar from layer to layer",
+              trend["different"], "<", 0, f"Median cosines by layer: {_row(medians.sel(pair='different'))}.", within,
+              "rank correlation between layer (0 to 7) and median cosine"),
+        claim("IB.F3.higher-separate-more", "Higher layers separate the classes more strongly",
+              rank_correlation(layer, gaps(result).values), ">", 0, f"Gaps by layer: {_row(gaps(result))}.", within,
+              "rank correlation between layer (0 to 7) and gap of the median cosines, equal minus different classes"),
+        claim("IB.F3.learned", "Training separates the classes in layer 7", learned, ">", 0, "", (-2, 2),
+              "change from start to end of the gap of the median cosines in layer 7, equal minus different classes"),
     ]  # fmt: skip
 
 
 def _separable(result: xr.Dataset) -> list[Claim]:
-    """The 7th layer, on two readings: its features as the next layer gets them, and before their ReLU."""
-    says = "Layer-7 features {} are orthogonally separable: the share of pairs that break it, of the kind with most"
+    """Layer 7 in two readings: its features after the ReLU, which the next layer receives, and before the ReLU."""
     values, notes = {}, {}
     for side in ("after", "before"):
         last = result.sel(when="end", side=side, layer=LAYERS)
         shares = last.breaking.transpose("seed", "pair")
         values[side] = shares.max("pair").values
         each = ", ".join(f"{kind} {float(shares.sel(pair=kind).mean()):.2%}" for kind in shares.pair.values)
-        middle = last.cosine_quantile.sel(pair="different", level=0.5).values
+        medians = last.cosine_quantile.sel(pair="different", level=0.5).values
         notes[side] = (
-            f"Pairs that break it: {each}; none at all in {(values[side] == 0).sum()} of {len(middle)} seeds. "
-            f"{_excess(last.broken.sel(pair='different'))} The median cosine of different classes is, seed by seed, "
-            + ", ".join(f"{v:.2f}" for v in sorted(middle)) + "."
+            f"Pairs that violate the condition: {each}; none in {(values[side] == 0).sum()} of {len(medians)} seeds. "
+            f"{_excess(last.broken.sel(pair='different'))} Median cosines of different classes, by seed: "
+            + ", ".join(f"{v:.2f}" for v in sorted(medians)) + "."
         )  # fmt: skip
     common = (result.active > 0.5).all("digit").sum("neuron").values
     reading = (
-        "Features after a ReLU are never negative, so different classes can at best have inner product 0, and have it "
-        "only where no unit is active on both digits. Units that are active on most digits of either class: "
-        + ", ".join(map(str, sorted(common))) + " of 128, seed by seed. The paper shows one network and its last panel "
-        "has a mark at 0 and none below, so this reading seems to be its own, and 0 to mean close to 0."
+        "Features after a ReLU are never negative. Digits of different classes can therefore at best have inner "
+        "product 0, and only if no unit is active on both. Number of the 128 units that are active on most digits of "
+        "both classes, by seed: " + ", ".join(map(str, sorted(common))) + ". The paper shows one network, and the last "
+        "panel of its figure 3 has a tick at 0 and none below. The paper therefore probably means features after the "
+        "ReLU, and inner products close to 0."
     )  # fmt: skip
+    says = "The features of layer 7 {} the ReLU are orthogonally separable"
+    statistic = "share of pairs that violate orthogonal separability, for the kind of pair with the largest share"
     return [
-        claim("IB.F3.separable", says.format("after the ReLU"), values["after"], "<", SHARE,
-              f"{notes['after']} {reading}", (0, 1)),
-        claim("IB.F3.separable-before-relu", says.format("before the ReLU"), values["before"], "<", SHARE,
-              f"{notes['before']} This other reading, on which negative inner products are possible, is ours.", (0, 1)),
+        claim("IB.F3.separable", says.format("after"), values["after"], "<", SHARE, f"{notes['after']} {reading}",
+              (0, 1), statistic),
+        claim("IB.F3.separable-before-relu", says.format("before"), values["before"], "<", SHARE,
+              f"{notes['before']} This second reading, which permits negative inner products, is ours.", (0, 1),
+              statistic),
     ]  # fmt: skip
 
 
 def _excess(broken: xr.DataArray) -> str:
-    """By how much pairs of different classes break it, where some do."""
-    some = broken.dropna("seed", how="all")
-    if not some.sizes["seed"]:
-        return "No pair of different classes does."
-    middle, high, most = (float(some.sel(level=q).mean()) for q in (0.5, 0.95, 1.0))
+    """By how much pairs of different classes violate the condition."""
+    violated = broken.dropna("seed", how="all")
+    if not violated.sizes["seed"]:
+        return "No pair of different classes violates it."
+    median, high, largest = (float(violated.sel(level=q).mean()) for q in (0.5, 0.95, 1.0))
     return (
-        f"Those of different classes do so by a cosine of {middle:.2f} (median), {high:.2f} (95 %), {most:.2f} (most)."
+        f"The violating pairs of different classes have cosines of {median:.2f} (median), {high:.2f} (95% quantile) "
+        f"and {largest:.2f} (largest)."
     )
 
 
@@ -101,39 +123,48 @@ def _weights(result: xr.Dataset) -> list[Claim]:
     start = result.singular.sel(when="start").transpose("seed", "rank").values
     count = (values > TENTH * values[:, :1]).sum(1)
     at_start = (start > TENTH * start[:, :1]).sum(1)
-    found = [sides(one) for _, one in result.groupby("seed")]
-    own, fewer, opposite, close = (np.array(column) for column in zip(*found, strict=True))
+    columns = zip(*(sides(network) for _, network in result.groupby("seed")), strict=True)
+    grouped, rarer, cosine, near = (np.array(column) for column in columns)
     return [
-        claim("IB.F4.few-singular-values", "W₇ has very few singular values that are significantly non-zero, perhaps "
-              "five or ten: the number of those above a tenth of the largest", count, "<", FEW,
-              f"Before training {at_start.mean():.0f} of {values.shape[1]}. The largest are "
-              + ", ".join(f"{v:.2f}" for v in values[:, :6].mean(0)) + " in the mean.", (0, values.shape[1])),
-        claim("IB.F4.two-groups", "Neurons away from the origin form two groups by the sign of W₈: the share of them "
-              "that lie nearer to the mean of the others of their sign than to that of the other sign", own, ">", 0.5,
-              f"Away means a distance above {NEAR:.0%} of the farthest in the plane of the top two singular "
-              f"directions. The cosine between the two groups' means is {opposite.mean():.2f}. Of the "
-              f"{close.mean():.0f} neurons nearer to the origin, {fewer.mean():.0%} have the rarer sign.", (0, 1)),
+        claim("IB.F4.few-singular-values", "W₇ has few significantly nonzero singular values", count, "<", FEW,
+              f"The paper says \"perhaps five or ten\". Before training there are {at_start.mean():.0f} of "
+              f"{values.shape[1]}. After training, the largest are "
+              + ", ".join(f"{v:.2f}" for v in values[:, :6].mean(0)) + " on average.", (0, values.shape[1]),
+              "number of singular values of W₇ above a tenth of the largest"),
+        claim("IB.F4.two-groups", "Neurons away from the origin form two groups by the sign of W₈", grouped, ">", 0.5,
+              f"\"Away\" means a distance above {NEAR:.0%} of the largest one, in the plane of the top two singular "
+              f"directions. The cosine between the means of the two groups is {cosine.mean():.2f}. Of the "
+              f"{near.mean():.0f} neurons closer to the origin, {rarer.mean():.0%} have the rarer sign.", (0, 1),
+              "share of the neurons away from the origin that are closer to the mean of the others of their sign than "
+              "to the mean of the other sign"),
     ]  # fmt: skip
 
 
-def sides(one: xr.Dataset) -> tuple[float, float, float, int]:
-    """Of one seed's projected neurons: share of far ones on their own side, share of the rarer sign among near ones,
-    cosine between the means of the two far groups, and how many are near."""
-    place, sign = one.place.squeeze().transpose("neuron", "axis").values, one.outer.squeeze().values > 0
+def sides(network: xr.Dataset) -> tuple[float, float, float, int]:
+    """Describe the groups of the projected neurons of one network.
+
+    Args:
+        network: The result of one seed.
+
+    Returns:
+        The share of far neurons closer to the group of their sign, the share of the rarer sign among near neurons, the
+        cosine between the means of the two far groups, and the number of near neurons.
+    """
+    place, sign = network.place.squeeze().transpose("neuron", "axis").values, network.outer.squeeze().values > 0
     distance = np.linalg.norm(place, axis=1)
     near = distance < NEAR * distance.max()
     rarer = min(sign[near].mean(), 1 - sign[near].mean()) if near.any() else np.nan
     far, mark = place[~near], sign[~near]
-    if min(mark.sum(), (~mark).sum()) < 2:  # no group without at least two
+    if min(mark.sum(), (~mark).sum()) < 2:  # a group has at least two neurons
         return np.nan, float(rarer), np.nan, int(near.sum())
-    own = np.mean([_nearer(np.delete(far, i, 0), np.delete(mark, i), far[i]) == mark[i] for i in range(len(far))])
+    grouped = np.mean([_nearer(np.delete(far, i, 0), np.delete(mark, i), far[i]) == mark[i] for i in range(len(far))])
     plus, minus = far[mark].mean(0), far[~mark].mean(0)
     cosine = plus @ minus / max(np.linalg.norm(plus) * np.linalg.norm(minus), np.finfo(float).tiny)
-    return float(own), float(rarer), float(cosine), int(near.sum())
+    return float(grouped), float(rarer), float(cosine), int(near.sum())
 
 
 def _nearer(far: Float64[np.ndarray, "n 2"], mark: np.ndarray, point: Float64[np.ndarray, "2"]) -> bool:
-    """Whether a point is nearer to the mean of the marked than to that of the others."""
+    """Whether a point is closer to the mean of the marked neurons than to the mean of the others."""
     return bool(np.linalg.norm(point - far[mark].mean(0)) < np.linalg.norm(point - far[~mark].mean(0)))
 
 

@@ -1,4 +1,4 @@
-"""IB figures 3 and 4 in the paper's manner: similarities of digits layer by layer, and the weights W₇."""
+"""IB figures 3 and 4: similarities of digits layer by layer, and the weights W₇."""
 
 import numpy as np
 import xarray as xr
@@ -7,85 +7,97 @@ from matplotlib.figure import Figure
 
 from relulab.lab.show.figure import AMBER, BLUE, GRAY, LEAF, RED, SILVER, legend, panels
 
-COLorS = {"different": BLUE, "both 0": AMBER, "both 1": LEAF}
+COLORS = {"different": BLUE, "both 0": AMBER, "both 1": LEAF}
 LABELS = {"different": "different classes", "both 0": "both zeros", "both 1": "both ones"}
 PLUS, MINUS = AMBER, BLUE
-NAMES = ("pictures", *(f"layer {l}" for l in range(1, 8)))
-SHOWN = 10  # singular values, as many as the paper shows
+NAMES = ("images", *(f"layer {l}" for l in range(1, 8)))
+SHOWN = 10  # number of singular values, as in the paper
 
 
 def _filled(ax: Axes, bins: np.ndarray, shares: np.ndarray, kind: str) -> None:
-    ax.fill_between(bins, shares, step="mid", color=COLorS[kind], alpha=0.35, lw=0)
-    ax.step(bins, shares, where="mid", color=COLorS[kind], lw=1.2, label=LABELS[kind])
+    ax.fill_between(bins, shares, step="mid", color=COLORS[kind], alpha=0.35, lw=0)
+    ax.step(bins, shares, where="mid", color=COLORS[kind], lw=1.2, label=LABELS[kind])
 
 
 def similarity(result: xr.Dataset) -> Figure:
-    """Inner products after the ReLU, one seed, every panel with a scale of its own; below, layer 7 before its ReLU."""
-    one = result.isel(seed=0).sel(when="end")
+    """Plot histograms of inner products after the ReLU for one seed, and for layer 7 also before the ReLU.
+
+    Args:
+        result: The result of the study.
+    """
+    network = result.isel(seed=0).sel(when="end")
     figure, axes = panels(3, 3, width=2.3, height=1.5)
-    looks = [*(("after", layer) for layer in range(len(NAMES))), ("before", len(NAMES) - 1)]
-    for ax, (side, layer) in zip(axes.flat, looks, strict=True):
-        here = one.sel(side=side, layer=layer)
-        scale = float(here.scale)
+    shown = [*(("after", layer) for layer in range(len(NAMES))), ("before", len(NAMES) - 1)]
+    for ax, (side, layer) in zip(axes.flat, shown, strict=True):
+        features = network.sel(side=side, layer=layer)
+        scale = float(features.scale)
         ends = []
-        for kind in COLorS:
-            _filled(ax, here.inner_bin.values * scale, here.inner.sel(pair=kind).values, kind)
-            ends += here.inner_quantile.sel(pair=kind, level=[0.01, 0.99]).values.tolist()
+        for kind in COLORS:
+            _filled(ax, features.inner_bin.values * scale, features.inner.sel(pair=kind).values, kind)
+            ends += features.inner_quantile.sel(pair=kind, level=[0.01, 0.99]).values.tolist()
         low, high = min(*ends, 0 if layer == len(NAMES) - 1 else np.inf) * scale, max(ends) * scale
         ax.set(xlim=(low - 0.08 * (high - low), high + 0.08 * (high - low)), yticks=[])
-        ax.set_title(NAMES[layer] + (" before its ReLU" if side == "before" else ""))
+        ax.set_title(NAMES[layer] + (", before the ReLU" if side == "before" else ""))
         ax.ticklabel_format(axis="x", style="sci", scilimits=(-3, 4))
         ax.locator_params(axis="x", nbins=4)
         ax.grid(axis="y", visible=False)
     axes[1, 0].set_ylabel("share of pairs")
-    words = f"Inner products of two held-out digits after training, seed {int(one.seed)}"
-    figure.suptitle(f"{words}; features after the ReLU, but for the last panel", fontsize=9)
+    title = f"Inner products of two held-out digits after training, seed {int(network.seed)}"
+    figure.suptitle(f"{title}; features after the ReLU, except in the last panel", fontsize=9)
     legend(figure, axes[0, 0])
     return figure
 
 
 def cosines(result: xr.Dataset) -> Figure:
-    """Cosines by layer: the median, and the middle half and 98 % of pairs; dashes are the medians of single seeds."""
+    """Plot cosines by layer: the median, the middle 50% and the middle 98% of pairs, and the medians of single seeds.
+
+    Args:
+        result: The result of the study.
+    """
     figure, axes = panels(1, 3, width=2.6, height=2.5, sharey=True)
-    looks = (("start", "after", "before training"), ("end", "after", "after training"),
+    shown = (("start", "after", "before training"), ("end", "after", "after training"),
              ("end", "before", "after training, before the ReLU"))  # fmt: skip
-    for ax, (when, side, title) in zip(axes[0], looks, strict=True):
-        for i, kind in enumerate(COLorS):
+    for ax, (when, side, title) in zip(axes[0], shown, strict=True):
+        for i, kind in enumerate(COLORS):
             q = result.cosine_quantile.sel(when=when, side=side, pair=kind).mean("seed")
             x = q.layer.values + 0.22 * (i - 1)
-            ax.vlines(x, q.sel(level=0.01), q.sel(level=0.99), color=COLorS[kind], lw=1)
-            ax.vlines(x, q.sel(level=0.25), q.sel(level=0.75), color=COLorS[kind], lw=3.5)
-            ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLorS[kind], ms=4, label=LABELS[kind])
+            ax.vlines(x, q.sel(level=0.01), q.sel(level=0.99), color=COLORS[kind], lw=1)
+            ax.vlines(x, q.sel(level=0.25), q.sel(level=0.75), color=COLORS[kind], lw=3.5)
+            ax.plot(x, q.sel(level=0.5), "o", color="white", mec=COLORS[kind], ms=4, label=LABELS[kind])
             each = result.cosine_quantile.sel(when=when, side=side, pair=kind, level=0.5).transpose("layer", "seed")
-            ax.plot(x + 0.1, each, "_", color=COLorS[kind], ms=4, mew=0.8)
+            ax.plot(x + 0.1, each, "_", color=COLORS[kind], ms=4, mew=0.8)
         ax.axhline(0, color=GRAY, lw=0.8)
         ax.set(title=title, xlabel="layer", xticks=range(len(NAMES)))
         ax.grid(axis="x", visible=False)
     axes[0, 0].set_ylabel("cosine of two held-out digits")
     legend(figure, axes[0, 0])
-    many = f"means over {result.sizes['seed']} seeds; dashes: medians of each; layer 0: the pictures"
-    figure.suptitle(f"Median, middle half and middle 98 % of pairs, {many}", fontsize=9)
+    details = f"means over {result.sizes['seed']} seeds; dashes: medians of single seeds; layer 0: the images"
+    figure.suptitle(f"Median, middle 50% and middle 98% of pairs, {details}", fontsize=9)
     return figure
 
 
 def weights(result: xr.Dataset) -> Figure:
-    """The largest singular values of W₇, all seeds, and the rows of W₇ in the plane of the top two, one seed."""
+    """Plot the largest singular values of W₇, and its rows in the plane of the top two singular directions.
+
+    Args:
+        result: The result of the study.
+    """
     figure, axes = panels(1, 2, width=3.2, height=2.6)
     left, right = axes[0]
     top = result.singular.sel(rank=slice(1, SHOWN)).transpose("when", "seed", "rank")
-    for when, color, words in (("start", SILVER, "before training"), ("end", RED, "after training")):
+    for when, color, text in (("start", SILVER, "before training"), ("end", RED, "after training")):
         for i, row in enumerate(top.sel(when=when).values):
-            ax_label = words if not i else None
-            left.plot(top["rank"], row, "o", color=color, ms=4, alpha=0.6, mec="none", label=ax_label)
-    left.set(title=f"a) largest singular values of $W_7$, {top.sizes['seed']} seeds", xlabel="rank")
+            label = text if not i else None
+            left.plot(top["rank"], row, "o", color=color, ms=4, alpha=0.6, mec="none", label=label)
+    left.set(title=f"a) singular values of $W_7$, {top.sizes['seed']} seeds", xlabel="rank")
     left.set(ylabel="singular value", xticks=range(1, SHOWN + 1), ylim=(0, None))
     left.legend()
-    one = result.isel(seed=0)
-    place, sign = one.place.transpose("neuron", "axis").values, one.outer.values > 0
-    for mark, color, words in ((sign, PLUS, "$W_8[j] > 0$"), (~sign, MINUS, "$W_8[j] < 0$")):
-        right.plot(*place[mark].T, "o", color=color, ms=4.5, alpha=0.65, mec="none", label=f"{words}: {mark.sum()}")
-    right.set(title="b) neurons, rows of $W_7$, one seed", xlabel="first singular direction")
-    right.set_ylabel("second")
+    network = result.isel(seed=0)
+    place, sign = network.place.transpose("neuron", "axis").values, network.outer.values > 0
+    for mark, color, text in ((sign, PLUS, "$W_8[j] > 0$"), (~sign, MINUS, "$W_8[j] < 0$")):
+        right.plot(*place[mark].T, "o", color=color, ms=4.5, alpha=0.65, mec="none", label=f"{text}: {mark.sum()}")
+    right.set(title=f"b) neurons (rows of $W_7$), seed {int(network.seed)}", xlabel="first singular direction")
+    right.set_ylabel("second singular direction")
     right.axhline(0, color=GRAY, lw=0.8)
     right.axvline(0, color=GRAY, lw=0.8)
     right.legend()
@@ -93,18 +105,22 @@ def weights(result: xr.Dataset) -> Figure:
 
 
 def training(result: xr.Dataset) -> Figure:
-    """Loss, mistakes and the similarity of layer-7 features over epochs, a line a seed."""
+    """Plot the loss, the error rate and the similarity of layer-7 features over epochs, one line per seed.
+
+    Args:
+        result: The result of the study.
+    """
     figure, axes = panels(1, 3, width=2.6, height=2.2)
     error = 1 - result.accuracy
     for part, color in (("train", SILVER), ("held out", RED)):
         for ax, values in zip(axes[0, :2], (result.loss, error), strict=True):
             _lines(ax, values.sel(part=part), color, part)
-    for kind, color in COLorS.items():
+    for kind, color in COLORS.items():
         _lines(axes[0, 2], result.seventh_cosine.sel(pair=kind), color, LABELS[kind])
     axes[0, 0].set(yscale="log", title="binary cross-entropy")
     smallest = float(error.where(error > 0).min()) if bool((error > 0).any()) else 1e-3
     axes[0, 1].set_yscale("symlog", linthresh=smallest, linscale=0.4)
-    axes[0, 1].set(ylim=(0, 1), title="share of digits mistaken")
+    axes[0, 1].set(ylim=(0, 1), title="error rate")
     axes[0, 2].set(ylim=(0, 1.05), title="median cosine, layer 7")
     for ax in axes[0]:
         ax.set_xlabel("epoch")

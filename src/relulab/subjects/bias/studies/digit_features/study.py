@@ -1,4 +1,4 @@
-"""IB figures 3 and 4: MNIST's zeros and ones, what a convolutional network makes of their similarity, and its W₇."""
+"""IB figures 3 and 4: similarity of MNIST zeros and ones in the layers of a convolutional network, and its W₇."""
 
 from typing import Annotated, ClassVar
 
@@ -37,71 +37,96 @@ FIT = ("loss", "accuracy")
 
 
 class DigitFeatures(Study):
-    """Does a deep network make real data orthogonally separable by itself, and are its weights then of low rank?
+    """Does a deep network make real data orthogonally separable in its upper layers, and do its weights have low rank?
 
-    Six convolutions and two fully connected layers (IB table 1) learn to tell zeros from ones. On digits held out, the
-    inner products of pairs are compared layer by layer, before and after training, and before and after each ReLU:
-    those of different classes, of two zeros, of two ones. Then the matrix W₇ is looked at: its singular values, and
-    its rows in the plane of the top two singular directions.
+    The network of IB table 1, with six convolutions and two fully connected layers, learns to distinguish zeros and
+    ones of MNIST. Inner products of pairs of held-out digits are measured in every layer, before and after training,
+    and before and after each ReLU. Pairs are of different classes, of two zeros, or of two ones. The singular values of
+    W₇ and its rows in the plane of the top two singular directions are measured too.
     """
 
     name: ClassVar = "digit-features"
     ids: ClassVar = ("IB.F3", "IB.F4")
-    title: ClassVar = "Zeros and ones: similarity by layer, and the rank of W₇"
+    title: ClassVar = "Similarity of digits by layer, and the rank of W₇"
     source: ClassVar = "IB appendix D, figures 3 and 4, table 1"
     needs: ClassVar = f"MNIST: {HOW}"
     remarks: ClassVar = (
-        "The paper does not print Adam's learning rate: PyTorch's default 1e-3 is taken. Nor does it say how gray "
-        "values are scaled: from −1 (background) to 1 the inner products of the pictures, 280 to 760, lie where the "
-        "first panel of its figure has its marks, 400 to 800; from 0 to 1 they would lie below 210. The weights of the "
-        "fully connected layers are multiplied by 0.05 and their biases left as PyTorch draws them. The paper shows "
-        "one network and does not say on which digits; here several seeds are measured on digits held out."
+        "The paper does not give the learning rate of Adam; PyTorch's default 0.001 is used. It does not say how gray "
+        "values are scaled either. Here they are scaled from −1 (background) to 1: the inner products of the images "
+        "then lie between 280 and 760, like the ticks of the first panel of figure 3, from 400 to 800. Scaled from 0 "
+        "to 1, they would be below 210. The weights of the fully connected layers are multiplied by 0.05, and their "
+        "biases are PyTorch's default. The paper shows one network and does not say on which digits; here several "
+        "seeds are measured on held-out digits."
     )
+    captions: ClassVar = {
+        "similarity": "Histograms of the inner products of pairs of held-out digits after training, for one network: "
+        "different classes (blue), two zeros (orange) and two ones (green), in the images and in each layer after the "
+        "ReLU; the last panel is layer 7 before the ReLU. Orthogonal separability requires all blue values at or below "
+        "0 and all others above 0. Answers figure 3 of IB.",
+        "cosines": "Cosines of pairs of held-out digits by layer, before training, after training, and after training "
+        "but before the ReLU: the median, the middle 50% and the middle 98% of pairs, averaged over seeds. After "
+        "training, different classes become less similar from layer to layer. Complements figure 3 of IB.",
+        "weights": "a) The ten largest singular values of W₇ before and after training, all seeds: after training, "
+        "only a few are large. b) The rows of W₇ of one network in the plane of the top two singular directions, "
+        "colored by the sign of the output weight. Answers figure 4 of IB.",
+        "training": "Loss and error rate on training and held-out digits, and median cosines in layer 7, over epochs; "
+        "one line per seed. Not in the paper.",
+    }
     presets: ClassVar = {
         "smoke": {"seeds": 2, "n_train": 48, "n_held_out": 12, "epochs": 1},
         "quick": {"seeds": 6, "n_train": 1000, "n_held_out": 200, "epochs": 12},
     }
 
     seeds: PositiveInt = 5
-    """networks, each with a start, an order of digits and held-out digits of its own"""
+    """number of seeds, each with its own initial weights, order of digits and held-out digits"""
     n_train: PositiveInt = 12_665
-    """zeros and ones to train on, drawn from the training file, which has 12,665"""
+    """number of training digits, drawn from the 12,665 zeros and ones of the training file"""
     n_held_out: Annotated[int, Ge(2)] = 500
-    """digits of each class to measure on, drawn from the file t10k"""
+    """number of held-out digits of each class, drawn from the file t10k"""
     epochs: PositiveInt = 50
-    """passes over the training digits"""
+    """number of epochs"""
     batch: PositiveInt = 128
-    """digits a step"""
+    """batch size"""
     lr: PositiveFloat = 1e-3
-    """Adam's learning rate"""
+    """learning rate of Adam"""
     scale: Annotated[float, Gt(0)] = 0.05
-    """what the weights of the fully connected layers are multiplied by before training"""
+    """factor of the initial weights of the fully connected layers"""
     background: Annotated[float, Lt(1)] = -1.0
-    """what gray value 0 becomes; 255 becomes 1"""
+    """pixel value of gray level 0 (background); gray level 255 is 1"""
 
     def ready(self) -> None:
         train, held_out = (mnist(part, CLASSES).labels for part in ("train", "held out"))
         if len(train) < self.n_train:
-            raise UserError(f"n_train = {self.n_train}: the training file of MNIST has {len(train)} zeros and ones")
+            raise UserError(
+                f"expected n_train ≤ {len(train)}, the number of zeros and ones in the training file of MNIST, got "
+                f"n_train = {self.n_train}"
+            )
         fewest = min((held_out == digit).sum() for digit in CLASSES)
         if fewest < self.n_held_out:
-            raise UserError(f"n_held_out = {self.n_held_out}: the file t10k of MNIST has {fewest} digits of one class")
+            raise UserError(
+                f"expected n_held_out ≤ {fewest}, the number of digits of the smaller class in the file t10k of MNIST, "
+                f"got n_held_out = {self.n_held_out}"
+            )
 
     def units(self) -> list[Unit]:
-        # Forward once and backward twice for every digit of every epoch, a multiplication and an addition each.
+        # one forward and two backward passes per digit and epoch, with one multiplication and one addition each
         flops = 6.0 * MACS * self.n_train * self.epochs
         steps = -(-self.n_train // self.batch) * self.epochs
         return [Unit(f"seed{seed}", {"seed": seed}, steps, flops) for seed in range(self.seeds)]
 
     def digits(self, seed: int) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Training and held-out pictures of one seed, each with its labels."""
+        """Return the training and the held-out images of one seed, each with labels.
+
+        Args:
+            seed: The seed.
+        """
         train, held_out = mnist("train", CLASSES), mnist("held out", CLASSES)
-        some = stream(self.root, Role.TRAIN, seed).permutation(len(train.labels))[: self.n_train]
+        rows = stream(self.root, Role.TRAIN, seed).permutation(len(train.labels))[: self.n_train]
         rng = stream(self.root, Role.HELD_OUT, seed)
         each = [rng.permutation(np.flatnonzero(held_out.labels == c))[: self.n_held_out] for c in CLASSES]
-        return self._pictures(train, some), self._pictures(held_out, np.concatenate(each))
+        return self._images(train, rows), self._images(held_out, np.concatenate(each))
 
-    def _pictures(self, digits: Digits, which: Int[np.ndarray, " n"]) -> tuple[Float[Tensor, "n 1 28 28"], Tensor]:
+    def _images(self, digits: Digits, which: Int[np.ndarray, " n"]) -> tuple[Float[Tensor, "n 1 28 28"], Tensor]:
         gray = torch.from_numpy(digits.images[which].astype(np.float32) / 255)[:, None]
         x = self.background + (1 - self.background) * gray
         return x.contiguous(memory_format=torch.channels_last), torch.from_numpy(digits.labels[which].astype(int))
@@ -109,12 +134,12 @@ class DigitFeatures(Study):
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
         seed = unit.values["seed"]
         (x, y), held_out = self.digits(seed)
-        # With channels last the convolutions take about a tenth less time on a CPU.
+        # with channels last, convolutions take about a tenth less time on a CPU
         net = digit_net(seed, scale=self.scale, root=self.root)
         net = net.to(memory_format=torch.channels_last)  # pyrefly: ignore[no-matching-overload]
-        looks, values = [similarities(net, *held_out)], [singular_values(net)]
+        measured, values = [similarities(net, *held_out)], [singular_values(net)]
 
-        def look(net: nn.Sequential) -> Reading:
+        def snapshot(net: nn.Sequential) -> Reading:
             held, seventh = course(net, *held_out)
             fits = {
                 f"held_{name}": ((), torch.tensor(value, dtype=torch.float64))
@@ -125,18 +150,18 @@ class DigitFeatures(Study):
         history = fit(
             net, TensorTask(x, y.float(), seed=seed, root=self.root), epochs=self.epochs, batch=self.batch,
             optimizer=Adam(self.lr), loss=lambda logit, y: binary_cross_entropy_with_logits(logit[:, 0], y),
-            meters={"loss": cross_entropy, "accuracy": accuracy}, probes=[Probe(range(1, self.epochs + 1), look)],
+            meters={"loss": cross_entropy, "accuracy": accuracy}, probes=[Probe(range(1, self.epochs + 1), snapshot)],
             tick=tick,
         )  # fmt: skip
-        looks, values = [*looks, similarities(net, *held_out)], [*values, singular_values(net)]
-        found = xr.concat(looks, xr.Variable("when", ["start", "end"])).merge(neurons(net, *held_out))
-        found["singular"] = (("when", "rank"), np.stack(values))
+        measured, values = [*measured, similarities(net, *held_out)], [*values, singular_values(net)]
+        result = xr.concat(measured, xr.Variable("when", ["start", "end"])).merge(neurons(net, *held_out))
+        result["singular"] = (("when", "rank"), np.stack(values))
         for name in FIT:
-            found[name] = (("epoch", "part"), np.stack([history[name].values, history[f"held_{name}"].values], 1))
+            result[name] = (("epoch", "part"), np.stack([history[name].values, history[f"held_{name}"].values], 1))
         for i, name in enumerate(("seventh_cosine", "seventh_breaking")):
-            found[name] = (("epoch", "pair"), history.seventh.values[:, i])
+            result[name] = (("epoch", "pair"), history.seventh.values[:, i])
         rank, epoch = np.arange(1, len(values[0]) + 1), np.arange(1, self.epochs + 1)
-        return found.assign_coords(rank=rank, epoch=epoch, part=["train", "held out"]).expand_dims(seed=[seed])
+        return result.assign_coords(rank=rank, epoch=epoch, part=["train", "held out"]).expand_dims(seed=[seed])
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         return {

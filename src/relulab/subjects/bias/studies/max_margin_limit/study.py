@@ -1,4 +1,4 @@
-"""IB theorem 1 at the paper's size: gradient flow followed until every neuron points along a max-margin direction."""
+"""IB theorem 1 at the size of the paper: gradient flow until every live neuron points along a max-margin direction."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -26,16 +26,16 @@ from relulab.subjects.bias.tools.neuron_flow import neurons
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
 KINDS = {"paper": OppositeOrthants, "spanning": SpanningSupports}
-HALVED = 1000.0  # −log ℓ at which the path with half the step is compared
-EARLY = 400  # a path takes about so many steps before the loss begins to fall, at step 0.4
+HALVED = 1000.0  # −log ℓ at which the path is compared with the path of half the step size
+EARLY = 400  # approximate number of steps before the loss begins to fall, at step size 0.4
 
 
 class MaxMarginLimit(Study):
-    """Does gradient flow from near zero bring every neuron to the max-margin direction of its class?
+    """Does gradient flow from near zero turn every live neuron to the max-margin direction of its class?
 
-    Two kinds of data: the paper's own construction, whose few support examples do not span R^d, so that the theorem
-    says nothing of it, and one whose support examples do. Networks start balanced with norms of 1e-8 and are followed
-    to a loss of e^(−10,000).
+    There are two kinds of data. The support examples of the paper's data do not span R^d, so theorem 1 does not apply.
+    Those of the second kind span R^d, so it applies. Networks start balanced with norms of 10⁻⁸ and are trained to a
+    loss of e^{−10,000}.
     """
 
     name: ClassVar = "max-margin-limit"
@@ -43,9 +43,20 @@ class MaxMarginLimit(Study):
     title: ClassVar = "Gradient flow to the max-margin directions"
     source: ClassVar = "IB theorem 1, lemma 1; data of section 5.1"
     remarks: ClassVar = (
-        "The paper shows SGD only (IB.F1): this study is ours. Gradient flow is followed on the logarithm of the loss; "
-        f"beside each path goes one with half the step, to −log ℓ = {HALVED:,.0f}."
+        "This study is ours: the paper shows only SGD (IB.F1). Gradient flow is integrated on the logarithm of the "
+        f"loss. Each path is compared with a path of half the step size at −log ℓ = {HALVED:,.0f}."
     )
+    captions: ClassVar = {
+        "directions": "Left: distance of the network from the limit of theorem 1 (eq. 8) over −log ℓ, one line per "
+        "seed, with the powers −1/2 and −1 for comparison. Second: third singular value of W divided by the first. "
+        "Right: number of neurons that are off, in the positive or negative extremal sector, or in no such sector "
+        "(undecided), early in training; lemma 1 predicts that no neuron stays undecided. Not in the paper.",
+        "turning-paper": "All neurons of one network trained on the paper's data, in the plane of w₊ and w₋. They turn "
+        "to the two max-margin directions before the loss falls, and then grow along them. Not in the paper.",
+        "turning-spanning": "All neurons of one network trained on data whose support examples span the space, in the "
+        "plane of w₊ and w₋. They turn to the two max-margin directions before the loss falls, and then grow along "
+        "them. Not in the paper.",
+    }
     presets: ClassVar = {
         "smoke": {"seeds": 2, "d": 5, "n": 40, "width": 12, "until": 30.0, "step": 0.8},
         "quick": {"seeds": 6, "lanes": 6, "step": 0.8},
@@ -55,72 +66,78 @@ class MaxMarginLimit(Study):
         "paper",
         "spanning",
     )
-    """data: opposite orthants as in the paper, or with support examples that span the space"""
+    """kinds of data: as in the paper, or with support examples that span the space"""
     d: Annotated[int, Ge(3)] = 20
     """input dimension"""
     n: Annotated[int, Ge(6)] = 500
-    """points"""
+    """number of points"""
     width: Annotated[int, Ge(3)] = 100
-    """neurons"""
+    """number of neurons"""
     size: PositiveFloat = 1e-8
-    """‖w_j‖ = |a_j| at the start"""
+    """‖w_j‖ = |a_j| of every neuron at the start"""
     until: Annotated[float, Ge(10)] = 10_000.0
-    """−log of the loss at the end"""
+    """−log ℓ at the end"""
     step: Annotated[float, Gt(0), Le(1)] = 0.4
-    """largest relative change of a weight, and fall of log ℓ, in a step"""
+    """step size: largest relative change of a weight and largest fall of log ℓ in one step"""
     seeds: PositiveInt = 20
-    """networks of each kind, each with data of its own"""
+    """number of seeds for each kind of data, each with its own data"""
     lanes: PositiveInt = 20
-    """seeds of a unit, followed together"""
+    """number of seeds trained together in one unit"""
 
     def units(self) -> list[Unit]:
         until = self.until + 3 * min(self.until, HALVED)
         steps = round((until + 4 * EARLY * 0.4) / self.step)
         return [
-            # A step of all lanes costs about a millisecond of a core, most of it in small operations.
+            # one step of all lanes takes about a millisecond on one core, mostly in small operations
             Unit(f"{kind}-seeds{block[0]}-{block[-1]}", {"kind": kind, "seeds": block}, steps * len(block), 6e7 * steps)
             for kind in self.kinds
             for block in blocks(self.seeds, self.lanes)
         ]
 
     def data(self, kind: str, seed: int) -> Labeled:
+        """Draw the points of one seed.
+
+        Args:
+            kind: ``paper`` or ``spanning``.
+            seed: The seed.
+        """
         return KINDS[kind](self.d).draw(stream(self.root, Role.TRAIN, seed), self.n)
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
         kind, seeds = unit.values["kind"], unit.values["seeds"]
         data = [self.data(kind, seed) for seed in seeds]
-        X, y = torch.stack([one.X for one in data]), torch.stack([one.y for one in data])
-        found = [max_margin(one.X, one.y) for one in data]
-        w = [torch.stack([side.w for side in sides]) for sides in zip(*found, strict=True)]
+        X, y = torch.stack([points.X for points in data]), torch.stack([points.y for points in data])
+        vectors = [max_margin(points.X, points.y) for points in data]
+        w = [torch.stack([side.w for side in sides]) for sides in zip(*vectors, strict=True)]
         net = balanced((self.d, self.width, 1), seeds, size=self.size, root=self.root)
-        looks, done = [], 0
+        snapshots, done = [], 0
 
         def each(clock: Clock) -> None:
             nonlocal done
             tick((clock.steps - done) * len(seeds))
             done = clock.steps
-            looks.append(self._look(net, clock, X, y, w))
+            snapshots.append(self._snapshot(net, clock, X, y, w))
 
         gradient_flow(net, X, y, until=self.until, step=self.step, each=each)
-        joined = {name: torch.stack([look[name] for look in looks], 1).numpy() for name in looks[0]}
+        joined = {name: torch.stack([s[name] for s in snapshots], 1).numpy() for name in snapshots[0]}
         dims = {"count": ("place",), "plane": ("neuron", "axis")}
         variables = {name: (("seed", "look", *dims.get(name, ())), values) for name, values in joined.items()}
-        ranks = np.array([[f.positive.rank, f.negative.rank] for f in found])
+        ranks = np.array([[v.positive.rank, v.negative.rank] for v in vectors])
         variables |= {
             "supports": (("seed", "side"), ranks),
             "sign": (("seed", "neuron"), neurons(net)[1].sign().numpy()),
             "halving": (("seed",), self._halving(X, y, seeds, tick).numpy()),
         }
-        coords = {"seed": list(seeds), "side": ["positive", "negative"], "look": range(len(looks))}
+        coords = {"seed": list(seeds), "side": ["positive", "negative"], "look": range(len(snapshots))}
         coords |= {"place": ["off", "positive", "negative", "undecided"]}
         return xr.Dataset(variables, coords=coords).expand_dims(kind=[kind])
 
-    def _look(self, net, clock: Clock, X, y, w) -> dict[str, torch.Tensor]:
+    def _snapshot(self, net, clock: Clock, X, y, w) -> dict[str, torch.Tensor]:
         W, a = neurons(net)
         limit = limit_distance(W, a, *w)
         on = live(W, X)
         counts = [neuron_sectors(*lane).counts for lane in zip(W, a, X, y, strict=True)]
-        # neurons beside w₊ and the part of w₋ across it, as shares of the longest
+        # coordinates along w₊ and along the part of w₋ orthogonal to it, relative to the longest neuron
         axes = torch.stack([normalize(w[0], dim=1), normalize(w[1] - _along(w[1], w[0]), dim=1)], -1)
         return {
             "s": clock.s, "log_t": clock.log_t, "log_loss": clock.log_loss, "count": torch.stack(counts).double(),
@@ -131,7 +148,7 @@ class MaxMarginLimit(Study):
         }  # fmt: skip
 
     def _halving(self, X, y, seeds: tuple[int, ...], tick: Tick) -> torch.Tensor:
-        """By how much half the step changes the direction of a live neuron, at most: the sine of the angle."""
+        """The largest change of the direction of a live neuron when the step is halved."""
         ends = []
         for step in (self.step, self.step / 2):
             net = balanced((self.d, self.width, 1), seeds, size=self.size, root=self.root)
@@ -152,7 +169,7 @@ class MaxMarginLimit(Study):
 
 
 def _along(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The part of a along b."""
+    """The component of a along b."""
     return (a * b).sum(1, keepdim=True) / b.square().sum(1, keepdim=True) * b
 
 

@@ -1,4 +1,4 @@
-"""Claims of IB figures 1 and 2: how many neurons are aligned, and that no third direction grew."""
+"""Claims of IB figures 1 and 2: the share of aligned neurons, and the rank of the weight matrices."""
 
 import numpy as np
 import xarray as xr
@@ -7,39 +7,52 @@ from relulab.lab.claim import Claim, claim
 from relulab.subjects.bias.studies.rays.rays import ALIGNED
 
 
-def aligned(id: str, words: str, result: xr.Dataset) -> Claim:
-    """Most neurons have a correlation above 0.9."""
+def aligned(id: str, says: str, direction: str, result: xr.Dataset) -> Claim:
+    """The claim that most neurons have a correlation above 0.9 with a max-margin direction.
+
+    Args:
+        id: The id of the claim.
+        says: The claim in words.
+        direction: The direction with which each neuron is correlated, in words.
+        result: The result of the study.
+    """
     share = (result.correlation > ALIGNED).mean("neuron")
-    least, middle = (float(result.correlation.quantile(q, "neuron").mean()) for q in (0.05, 0.5))
+    low, median = (float(result.correlation.quantile(q, "neuron").mean()) for q in (0.05, 0.5))
     supports = " and ".join(f"{float(v):.3g}" for v in result.supports.mean("seed"))
     note = (
-        f"The median correlation is {middle:.3f}, that of the lowest twentieth {least:.3f}. The support examples of "
-        f"either class span {supports} dimensions on average."
+        f"The median correlation is {median:.3f} and the 5% quantile {low:.3f}. On average, the support examples of "
+        f"the two classes span {supports} dimensions."
     )
-    return claim(id, f"{words}: share of neurons", share.values, ">", 0.5, note, (0, 1))
+    statistic = f"share of neurons with a correlation above {ALIGNED:g} with {direction}"
+    return claim(id, says, share.values, ">", 0.5, note, (0, 1), statistic)
 
 
 def rank_two(id: str, result: xr.Dataset, layer: int) -> list[Claim]:
-    """All singular values beyond the second are what is left of the start, and the fall is after the second."""
+    """The claims that only two singular values have grown, and that the third is much smaller than the second.
+
+    Args:
+        id: The id of the figure.
+        result: The result of the study.
+        layer: The layer, from 1.
+    """
     s = result.singular.sel(layer=layer)
     third, name = s.sel(rank=3), f"W_{layer}"
-    grown = np.log10(third / result.start.sel(layer=layer))
-    ratios = "/".join(f"{float((s.sel(rank=k) / s.sel(rank=1)).mean()):.2g}" for k in (2, 3, 4))
+    growth = np.log10(third / result.start.sel(layer=layer))
+    ratios = ", ".join(f"{float((s.sel(rank=k) / s.sel(rank=1)).mean()):.2g}" for k in (2, 3, 4))
     note = (
-        f"σ₂, σ₃ and σ₄ are {ratios} of σ₁ on average. The text says that all but two are effectively zero, without a "
-        "number: what that can mean after a start of finite size was worded after first trials."
+        f"On average, σ₂, σ₃ and σ₄ are {ratios} times σ₁. The paper says that all but two singular values are "
+        "effectively zero, without a number. After a start of finite size they cannot be exactly zero; this criterion "
+        "was formulated after a first run."
     )
-    fall = np.log10(s.sel(rank=2) / third) - np.log10(third / s.sel(rank=4))
+    drop = np.log10(s.sel(rank=2) / third) - np.log10(third / s.sel(rank=4))
     return [
         claim(
-            f"{id}.rank-{layer}",
-            f"{name} is of rank two but for its start: log₁₀ of its third singular value over the largest before "
-            "training",
-            grown.values, "<", 0, note,
+            f"{id}.rank-{layer}", f"{name} has rank two, apart from its initial values", growth.values, "<", 0, note,
+            statistic=f"log₁₀ of the third singular value of {name} after training, divided by the largest before",
         ),
         claim(
-            f"{id}.fall-{layer}",
-            f"The singular values of {name} fall after the second: log₁₀ σ₂/σ₃ less log₁₀ σ₃/σ₄", fall.values, ">", 0,
-            "Worded after first trials.",
+            f"{id}.fall-{layer}", f"The singular values of {name} drop after the second", drop.values, ">", 0,
+            "This claim was formulated after a first run.",
+            statistic="difference log₁₀(σ₂/σ₃) − log₁₀(σ₃/σ₄)",
         ),
     ]  # fmt: skip

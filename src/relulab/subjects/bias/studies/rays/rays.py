@@ -1,4 +1,4 @@
-"""What IB figures 1 and 2 share: networks trained by SGD from a small start, their weight matrices and directions."""
+"""The common part of IB figures 1 and 2: networks trained by SGD from a small start, and their weight matrices."""
 
 from abc import abstractmethod
 from typing import Annotated, ClassVar
@@ -22,45 +22,49 @@ from relulab.train.losses import Logistic
 from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
-TOP = 10  # singular values, as in the figures
-LOOKS = 12
-ALIGNED = 0.9  # the correlation that the paper's text names
+TOP = 10  # number of singular values, as in the figures
+SNAPSHOTS = 12  # approximate number of measurements during training
+ALIGNED = 0.9  # the correlation given in the text of the paper
 
 
 class Rays(Study):
-    """A unit is a block of seeds; a seed has its data, its start and its batches."""
+    """Common setup of both studies. A unit is a block of seeds; each seed has its own data, start and batches."""
 
     remarks: ClassVar[str] = (
-        "The start is PyTorch's default times 0.05, without biases, and the loss is averaged over a batch; the text "
-        "says neither how weights are drawn before the factor nor whether the loss is averaged. An epoch is a pass "
-        "over all points in a random order. Training is in float32."
+        "The initial weights are PyTorch's default multiplied by 0.05, without biases, and the loss is averaged over a "
+        "batch. The paper does not say how weights are drawn before they are multiplied, nor whether the loss is "
+        "averaged. An epoch is one pass over all points in random order. Training is in float32."
     )
     d: Annotated[int, Ge(3)] = 20
     """input dimension"""
     n: Annotated[int, Ge(4)] = 500
-    """points"""
+    """number of points"""
     width: Annotated[int, Ge(4)] = 100
-    """neurons of a hidden layer"""
+    """number of neurons in each hidden layer"""
     factor: PositiveFloat = 0.05
-    """what the weights are multiplied by before training"""
+    """factor of the initial weights"""
     lr: PositiveFloat = 0.1
     """learning rate"""
     batch: PositiveInt = 50
-    """points of a batch"""
+    """batch size"""
     epochs: PositiveInt = 500
-    """passes over the data"""
+    """number of epochs"""
     seeds: PositiveInt = 32
-    """networks, each with data of its own"""
+    """number of seeds, each with its own data"""
     lanes: PositiveInt = 8
-    """seeds of a unit, trained together"""
+    """number of seeds trained together in one unit"""
 
     @abstractmethod
     def start(self, seeds: tuple[int, ...]) -> MLP | Residual:
-        """The networks before training."""
+        """Return the networks before training.
+
+        Args:
+            seeds: The seeds, one lane each.
+        """
 
     @property
     def flops_of_a_step(self) -> float:
-        """Products of one seed's step, forward and back."""
+        """Floating-point operations of one training step of one seed, forward and backward."""
         weights = sum(W[0].numel() for W in self.start((0,)).W)
         return 6.0 * self.batch * weights
 
@@ -72,6 +76,11 @@ class Rays(Study):
         ]
 
     def data(self, seed: int) -> Labeled:
+        """Draw the points of one seed.
+
+        Args:
+            seed: The seed.
+        """
         return OppositeOrthants(self.d).draw(stream(self.root, Role.TRAIN, seed), self.n)
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
@@ -79,27 +88,27 @@ class Rays(Study):
         data = [self.data(seed) for seed in seeds]
         task = LabeledTask(data, seeds=seeds, root=self.root)
         net = self.start(seeds)
-        found = [max_margin(*one[:2]) for one in data]
-        w = torch.stack([torch.stack([f.positive.w, f.negative.w]) for f in found])  # seed 2 d
+        vectors = [max_margin(points.X, points.y) for points in data]
+        w = torch.stack([torch.stack([v.positive.w, v.negative.w]) for v in vectors])  # seed 2 d
         first = [torch.linalg.svdvals(W.data.double())[:, 0] for W in net.W[:-1]]
-        looks = sorted({0, self.epochs, *np.geomspace(1, self.epochs, LOOKS).round().astype(int).tolist()})
+        epochs = sorted({0, self.epochs, *np.geomspace(1, self.epochs, SNAPSHOTS).round().astype(int).tolist()})
         points = task.train()
 
-        def look(net: MLP | Residual) -> Reading:
-            own = self.correlations(net, w)
+        def snapshot(net: MLP | Residual) -> Reading:
+            correlations = self.correlations(net, w)
             with torch.no_grad():
                 loss = Logistic().value(net(points.X), points.Y)
-            return {"loss": (("seed",), loss), "aligned": (("seed",), (own > ALIGNED).double().mean(1))}
+            return {"loss": (("seed",), loss), "aligned": (("seed",), (correlations > ALIGNED).double().mean(1))}
 
         history = sgd(
             net, task, epochs=self.epochs, steps=self.n // self.batch, batch=self.batch, lr=self.lr,
-            probes=[Probe(looks, look)], tick=tick,
+            probes=[Probe(epochs, snapshot)], tick=tick,
         )  # fmt: skip
-        ranks = np.array([[f.positive.rank, f.negative.rank] for f in found])
+        ranks = np.array([[v.positive.rank, v.negative.rank] for v in vectors])
         return history.assign_coords(seed=list(seeds)).merge(self._end(net, w, first, ranks, seeds))
 
     def _end(self, net: MLP | Residual, w, first: list, ranks: np.ndarray, seeds: tuple[int, ...]) -> xr.Dataset:
-        """Of the trained networks: singular values and projections layer by layer, correlations in the first."""
+        """Singular values and projections of every layer after training, and correlations in the first layer."""
         layers = list(range(1, len(net.W)))
         svd = [torch.linalg.svd(W.data.double().mT, full_matrices=False) for W in net.W[:-1]]  # rows are neurons
         top = min(TOP, self.width, self.d)
@@ -119,9 +128,19 @@ class Rays(Study):
 
     @abstractmethod
     def correlations(self, net: MLP | Residual, w: torch.Tensor) -> torch.Tensor:
-        """The cosine of every first-layer neuron with its max-margin direction, w₊ or w₋: (seed, neuron)."""
+        """Return the cosine of every first-layer neuron with its max-margin direction, w₊ or w₋: (seed, neuron).
+
+        Args:
+            net: The networks.
+            w: w₊ and w₋ of every seed, (seed, 2, d).
+        """
 
 
 def cosines(net: MLP | Residual, w: torch.Tensor) -> torch.Tensor:
-    """Of every first-layer neuron with w₊ and with w₋: (seed, neuron, 2)."""
+    """Return the cosines of every first-layer neuron with w₊ and with w₋: (seed, neuron, 2).
+
+    Args:
+        net: The networks.
+        w: w₊ and w₋ of every seed, (seed, 2, d).
+    """
     return normalize(net.W[0].data.double().mT, dim=2) @ normalize(w, dim=2).mT

@@ -1,1 +1,1 @@
-"""Fan-out of every student node against its best correlation with a teacher node (SS figure 5)."""
+"""Fan-out of every student node versus its best correlation with a teacher node (SS figure 5)."""

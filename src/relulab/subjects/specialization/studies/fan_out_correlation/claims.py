@@ -1,4 +1,4 @@
-"""What SS figure 5 says of fan-out and specialization."""
+"""Claims about SS figure 5: fan-out and specialization."""
 
 from collections.abc import Sequence
 
@@ -10,110 +10,128 @@ from relulab.subjects.specialization.studies.statements import Statement
 
 
 def small_fan_out(last: xr.Dataset, threshold: float) -> list[Statement]:
-    """Fan-out grows with specialization, and un-specialized students have a small one.
+    """State that fan-out grows with specialization and is small for un-specialized students.
 
     Args:
-        last: the result after training.
-        threshold: the correlation above which a student is specialized.
+        last: The result after training. Networks with more than 1× the teacher's width are used; without any, the list
+            is empty.
+        threshold: Correlation above which a student counts as specialized.
     """
     wide = last.sel(over=last.over > 1)
-    # To three digits: among students that follow perfectly, rounding should not make an order.
-    rank = xr.apply_ufunc(
+    if not wide.sizes["over"]:
+        return []
+    # Rounded to three digits, so that rounding errors do not rank students that follow perfectly.
+    ranks = xr.apply_ufunc(
         _rank_of_present, wide.specialized.round(3), wide.fan_out, input_core_dims=[["student"], ["student"]]
     )
-    follows, strays = wide.specialized > threshold, wide.specialized <= threshold
-    mean, top = (
-        np.log10(getattr(wide.fan_out.where(strays), kind)("student"))
-        - np.log10(getattr(wide.fan_out.where(follows), kind)("student"))
+    specialized, unspecialized = wide.specialized > threshold, wide.specialized <= threshold
+    mean_gap, largest_gap = (
+        np.log10(getattr(wide.fan_out.where(unspecialized), kind)("student"))
+        - np.log10(getattr(wide.fan_out.where(specialized), kind)("student"))
         for kind in ("mean", "max")
     )
-    un = f"students below ρ = {threshold:g}"
-    # A network whose students all follow, or none of them, has nothing to compare: the others of the seed speak.
-    rank, mean, top = (x.mean(("over", "polarity"), skipna=True).values for x in (rank, mean, top))
+    # A network without both kinds of students has no gap: the mean is over the other networks of the seed.
+    ranks, mean_gap, largest_gap = (
+        x.mean(("over", "polarity"), skipna=True).values for x in (ranks, mean_gap, largest_gap)
+    )
+    groups = f"difference between students with ρ ≤ {threshold:g} and with ρ > {threshold:g}, over-realized networks"
     return [
         Statement(
             "SS.F5.follow",
-            "In over-realized networks fan-out grows with specialization: rank correlation of best correlation and "
-            "‖v_k‖ over the students of a network",
-            rank,
+            "In over-realized networks, fan-out grows with specialization",
+            ranks,
             within=(-1, 1),
+            statistic="rank correlation between best correlation and fan-out ‖v_k‖, over the students of a network",
         ),
         Statement(
             "SS.F5.small",
-            f"Un-specialized students have small fan-out: log₁₀ mean ‖v_k‖ of {un} less of those above, "
-            "over-realized networks",
-            mean,
+            "Un-specialized students have small fan-out on average",
+            mean_gap,
             "<",
+            statistic=f"log₁₀ of the mean ‖v_k‖, {groups}",
         ),
         Statement(
             "SS.F5.corner",
-            f"No un-specialized student has a large one: log₁₀ largest ‖v_k‖ of {un} less of those above, "
-            "over-realized networks",
-            top,
+            "No un-specialized student has a large fan-out",
+            largest_gap,
             "<",
+            statistic=f"log₁₀ of the largest ‖v_k‖, {groups}",
         ),
     ]
 
 
-def polarized_harder(rho: xr.DataArray) -> Statement:
-    """Students of polarized teachers follow them less well.
+def polarized_harder(rho: xr.DataArray) -> list[Statement]:
+    """State that students follow polarized teachers less well; empty for a single polarity.
 
     Args:
         rho: ρ_mean after training, along "seed", "over" and "polarity".
     """
-    return Statement(
-        "SS.F5.polarized-harder",
-        "Higher p makes reconstruction harder: rank correlation of p with ρ_mean",
-        rank_correlation(rho.polarity.values, rho.mean("over").transpose("seed", "polarity").values),
-        "<",
-        within=(-1, 1),
-    )
+    if rho.sizes["polarity"] == 1:
+        return []
+    return [
+        Statement(
+            "SS.F5.polarized-harder",
+            "Polarized teachers are harder to reconstruct",
+            rank_correlation(rho.polarity.values, rho.mean("over").transpose("seed", "polarity").values),
+            "<",
+            within=(-1, 1),
+            statistic="rank correlation between p and ρ_mean",
+        )
+    ]
 
 
-def width_helps(rho: xr.DataArray) -> Statement:
-    """Wide students lose less by polarity than narrow ones.
+def width_helps(rho: xr.DataArray) -> list[Statement]:
+    """State that polarity hurts narrow students most; empty for a single width or polarity.
 
     Args:
         rho: ρ_mean after training, along "seed", "over" and "polarity".
     """
     low, high = rho.over.values.min(), rho.over.values.max()
+    if low == high or rho.sizes["polarity"] == 1:
+        return []
     drop = rho.sel(polarity=rho.polarity.min()) - rho.sel(polarity=rho.polarity.max())
-    drop = drop.where(low < high and rho.sizes["polarity"] > 1)
-    return Statement(
-        "SS.F5.width-helps",
-        "Polarity hurts narrow students most: fall of ρ_mean from the smallest to the largest p at "
-        f"{low}× less at {high}×",
-        (drop.sel(over=low) - drop.sel(over=high)).values,
-    )
+    return [
+        Statement(
+            "SS.F5.width-helps",
+            "Polarized teachers are hardest for narrow students",
+            (drop.sel(over=low) - drop.sel(over=high)).values,
+            statistic=f"drop of ρ_mean from the smallest to the largest p, difference {low}× − {high}×",
+        )
+    ]
 
 
-def prunable(here: xr.Dataset, polarity: Sequence[float], kept: Sequence[int], m: int) -> Statement:
-    """Students that add little matter less than others.
+def prunable(widest: xr.Dataset, polarity: Sequence[float], kept: Sequence[int], m: int) -> list[Statement]:
+    """State that students that contribute little can be pruned; empty for students of the teacher's width.
 
     Args:
-        here: the result of the widest students, the coordinate "over".
-        polarity: of the teachers.
-        kept: numbers of nodes that they were cut down to.
-        m: the teacher's width; the cut nearest to twice of it is looked at.
+        widest: The result of the widest students, with their width as the coordinate "over".
+        polarity: Polarities of the teachers.
+        kept: Numbers of nodes to which the students were pruned.
+        m: The teacher's width. The number in ``kept`` nearest to 2m is used.
     """
-    wide, at = int(here.over), min(range(len(kept)), key=lambda i: abs(kept[i] - 2 * m))
-    here = here.isel(cut=at)
-    gap = (np.log10(here.lost) - np.log10(here.lost_by_chance)).mean("polarity", skipna=False)
-    lost = ", ".join(f"{float(here.lost.sel(polarity=p).median()):.1e} at p = {p:g}" for p in polarity)
-    return Statement(
-        "SS.F5.prunable",
-        f"Students that add little matter less: log₁₀ share of the held-out variance lost when {wide}× students "
-        f"are cut to {kept[at]} nodes by what they add, top weights refit, less the same by chance",
-        gap.where(wide > 1).values,
-        "<",
-        note=f"No teacher is used. Lost is {lost} (medians).",
-    )
+    over, cut = int(widest.over), min(range(len(kept)), key=lambda i: abs(kept[i] - 2 * m))
+    if over == 1:
+        return []
+    pruned = widest.isel(cut=cut)
+    gap = (np.log10(pruned.lost) - np.log10(pruned.lost_by_chance)).mean("polarity", skipna=False)
+    lost = ", ".join(f"{float(pruned.lost.sel(polarity=p).median()):.1e} at p = {p:g}" for p in polarity)
+    return [
+        Statement(
+            "SS.F5.prunable",
+            "Students that contribute little can be pruned",
+            gap.values,
+            "<",
+            note=f"Pruning does not use the teacher. The median share of variance lost is {lost}.",
+            statistic=f"log₁₀ share of held-out variance lost when {over}× students are pruned to {kept[cut]} nodes "
+            "and the top weights are refitted, difference pruned by contribution − pruned at random",
+        )
+    ]
 
 
 def _rank_of_present(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Rank correlation over the students that a network has: narrower ones are padded with NaN."""
-    flat = [rank_correlation(x[~np.isnan(x)], y[~np.isnan(x)]) for x, y in zip(*(_rows(a), _rows(b)), strict=True)]
-    return np.reshape(flat, a.shape[:-1])
+    """Rank correlation over the students of each network, without the NaN that pads narrow networks."""
+    rows = zip(_rows(a), _rows(b), strict=True)
+    return np.reshape([rank_correlation(x[~np.isnan(x)], y[~np.isnan(x)]) for x, y in rows], a.shape[:-1])
 
 
 def _rows(a: np.ndarray) -> np.ndarray:

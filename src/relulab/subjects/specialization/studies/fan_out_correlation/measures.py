@@ -1,4 +1,4 @@
-"""What is left of a network of which some nodes are kept."""
+"""Networks reduced to some of their nodes, and the variance that this loses."""
 
 import torch
 from jaxtyping import Float, Int
@@ -10,12 +10,12 @@ from relulab.subjects.specialization.tools.refit import refit
 
 @torch.no_grad()
 def some_of(net: MLP, x: Float[Tensor, "N d"], nodes: Int[Tensor, " k"]) -> MLP:
-    """The network of some of the nodes, with top weights refit to the old outputs by least squares.
+    """Keep some hidden nodes of a network and refit its top weights to the old outputs by least squares.
 
     Args:
-        net: one network of two layers.
-        x: points on which the outputs are held against each other.
-        nodes: those that stay.
+        net: A single two-layer network.
+        x: Points of the fit, (N, d).
+        nodes: Indices of the nodes to keep, (k,).
     """
     net = MLP.of(net.module()).double()
     f, y = (t[0] for t in net.layers(x))
@@ -27,12 +27,12 @@ def some_of(net: MLP, x: Float[Tensor, "N d"], nodes: Int[Tensor, " k"]) -> MLP:
 
 @torch.no_grad()
 def lost_share(net: MLP, small: MLP, x: Float[Tensor, "N d"]) -> float:
-    """The share of the first one's variance on points that the second does not explain.
+    """Return the share of the variance of a network's outputs that another network does not explain.
 
     Args:
-        net: one network.
-        small: what should stand for it.
-        x: points.
+        net: A single network.
+        small: The network that approximates it.
+        x: Points, (N, d).
     """
     y = MLP.of(net.module()).double()(x)[0]
     return float((small(x)[0] - y).square().sum() / (y - y.mean(0)).square().sum())

@@ -1,4 +1,4 @@
-"""SS figure 5 (S0 figure 3): fan-out of every student node against its best correlation with a teacher node."""
+"""SS figure 5 (S0 figure 3): fan-out of every student node versus its best correlation with a teacher node."""
 
 import math
 from typing import ClassVar
@@ -26,63 +26,73 @@ from relulab.subjects.specialization.tools.observation import Observation
 from relulab.subjects.specialization.tools.pruning import prune
 from relulab.train.probe import Reading
 
-PRUNED_ON = 5000  # held-out points on which students are pruned
-NEAR = 0.05  # alignment up to which nodes are merged first
+PRUNED_ON = 5000  # held-out points used to prune students, and as many to test them
+NEAR = 0.05  # nodes with an alignment error up to this are merged before pruning
 
 
 class FanOutCorrelation(TwoLayer):
-    """Un-specialized students have small fan-out: no point in the upper left once students are over-realized.
+    """Do student nodes that follow no teacher node have a small fan-out?
 
-    Each point is a student node: how well it follows its best teacher node on held-out points, and the norm ‖v_k‖ of
-    the weights that lead out of it. A color is a seed.
+    For every student node the study measures the specialization, which is the best correlation with a teacher node on
+    held-out points, and the fan-out ‖v_k‖, which is the norm of its output weights. The paper finds that un-specialized
+    nodes of over-realized students have a small fan-out. If so, they can be pruned, which is tested on the widest
+    students.
     """
 
     name: ClassVar = "fan-out-correlation"
     ids: ClassVar = ("SS.F5",)
-    title: ClassVar = "Fan-out against specialization"
+    title: ClassVar = "Fan-out versus specialization"
     source: ClassVar = "SS figure 5; S0 figure 3"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
-    version: ClassVar = 2  # the widest students are pruned as well
+    captions: ClassVar = {
+        "fan-out": "Fan-out ‖v_k‖ of every student node versus its best correlation with a teacher node, one color per "
+        "seed. Rows are teacher polarities p, columns are student widths. In over-realized networks the upper left "
+        "stays empty: nodes with a low correlation have a small fan-out. Answers figure 5 of SS and figure 3 of S0.",
+        "pruning": "Share of the held-out variance that the widest students lose when they are pruned to a few nodes "
+        "and their top weights are refitted. Nodes are kept by their contribution (blue) or at random (red); thin "
+        "lines are seeds, thick lines medians. Our addition: it tests that un-specialized nodes can be removed.",
+    }
+    version: ClassVar = 2  # since version 2, the widest students are pruned as well
 
     m: PositiveInt = 10
-    """hidden nodes of the teacher"""
+    """number of hidden nodes of the teacher"""
     threshold: Correlation = 0.95
-    """correlation above which a student is specialized"""
+    """correlation above which a student node counts as specialized"""
 
     def looks(self) -> tuple[int, ...]:
         return (0, self.epochs)
 
-    def read(self, seen: Observation) -> Reading:
+    def read(self, snapshot: Observation) -> Reading:
         return {
-            "specialized": (("lane", "student"), seen.rho.amax(-2)),
-            "fan_out": (("lane", "student"), seen.fan_out),
-            "rho_mean": (("lane",), rho_mean(seen.rho)),
-            "loss": (("lane",), seen.loss),
+            "specialized": (("lane", "student"), snapshot.rho.amax(-2)),
+            "fan_out": (("lane", "student"), snapshot.fan_out),
+            "rho_mean": (("lane",), rho_mean(snapshot.rho)),
+            "loss": (("lane",), snapshot.loss),
         }
 
     @property
     def kept(self) -> list[int]:
-        """Numbers of nodes that the widest students are cut down to: teacher's width, a fifth more, two and five."""
+        """Numbers of nodes to which the widest students are pruned: 1, 1.2, 2 and 5 times the teacher's width."""
         return [math.ceil(share * self.m) for share in (1, 1.2, 2, 5) if share <= max(self.over)]
 
     def after(self, student: MLP, task: Task, over: int) -> Reading:
-        """Share of the held-out variance lost in the widest students, cut without their teacher and by chance.
+        """Measure the share of the held-out variance that the widest students lose by pruning, and at random.
 
-        They are cut on one half of the held-out points and looked at on the other.
+        Students are pruned, without their teacher, on one half of the held-out points and tested on the other half.
         """
         if over < max(self.over):
             return {}
-        points, found = task.held_out(), []
+        points, shares = task.held_out(), []
         for i, seed in enumerate(task.seeds):
             x, net = points.of_lane(i)[0].double(), student.lane(i)
             fit, test = x[: len(x) // 2][:PRUNED_ON], x[len(x) // 2 :][:PRUNED_ON]
-            if not all(p.isfinite().all() for p in net.parameters()):  # it diverged
-                found.append([[math.nan] * len(self.kept)] * 2)
+            if not all(p.isfinite().all() for p in net.parameters()):  # training diverged
+                shares.append([[math.nan] * len(self.kept)] * 2)
                 continue
             chance = torch.from_numpy(stream(self.root, Role.CHANCE, seed).permutation(net.widths[1]))
-            cut = [lost_share(net, prune(net, fit, epsilon=NEAR, keep=n, refit=True).net, test) for n in self.kept]
-            found.append([cut, [lost_share(net, some_of(net, fit, chance[:n]), test) for n in self.kept]])
-        lost = torch.tensor(found, dtype=torch.float64)
+            pruned = [lost_share(net, prune(net, fit, epsilon=NEAR, keep=n, refit=True).net, test) for n in self.kept]
+            shares.append([pruned, [lost_share(net, some_of(net, fit, chance[:n]), test) for n in self.kept]])
+        lost = torch.tensor(shares, dtype=torch.float64)
         return {"lost": (("lane", "cut"), lost[:, 0]), "lost_by_chance": (("lane", "cut"), lost[:, 1])}
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
@@ -95,9 +105,9 @@ class FanOutCorrelation(TwoLayer):
         last = result.sel(epoch=self.epochs)
         return [
             *small_fan_out(last, self.threshold),
-            polarized_harder(last.rho_mean),
-            prunable(result.sel(over=max(self.over)), self.polarity, self.kept, self.m),
-            width_helps(last.rho_mean),
+            *polarized_harder(last.rho_mean),
+            *prunable(result.sel(over=max(self.over)), self.polarity, self.kept, self.m),
+            *width_helps(last.rho_mean),
         ]
 
 

@@ -1,1 +1,1 @@
-"""Students in the plane (SS figure 3)."""
+"""Teacher and student nodes in the plane (SS figure 3)."""

@@ -1,4 +1,4 @@
-"""What SS figure 3 and S0 figure 2 say of students in the plane."""
+"""Claims about SS figure 3 and S0 figure 2: students in the plane."""
 
 import numpy as np
 import xarray as xr
@@ -8,52 +8,66 @@ from relulab.subjects.specialization.studies.statements import Statement
 
 
 def statements(result: xr.Dataset, tolerance: float) -> list[Statement]:
-    """What the papers say under the picture and in theorems 1 and 2, in numbers.
+    """State what the captions of the figures and theorems 1 and 2 of SS say.
 
     Args:
-        result: of the study.
-        tolerance: the alignment error up to which a student counts as aligned.
+        result: The result of the study.
+        tolerance: Alignment error up to which a student counts as aligned.
     """
-    seeds = result.sizes["seed"]
     first, last = (result.isel(step=i).transpose("seed", ...) for i in (0, -1))
-    worst = [at.error.min("student").max("node") for at in (first, last)]
     nearest = last.error.min("node")
-    apart, v = nearest > tolerance, last.fan_out
-    faded = (~apart | (v < first.fan_out)).all("student")
-    covered, none = int((worst[1] <= tolerance).sum()), int((~apart).all("student").sum())
-    empty = f"{none} of {seeds} seeds have no un-aligned student." if none else "Every seed has some."
+    fan_out = Statement(
+        "SS.F3.fan-out",
+        "Students far from every teacher node have a small fan-out",
+        rank_correlation(nearest.values, last.fan_out.values),
+        "<",
+        within=(-1, 1),
+        statistic="rank correlation between alignment error and fan-out ‖v_k‖ over the students of a network",
+    )
+    return [
+        _aligned(first, last, tolerance),
+        *([fan_out] if result.sizes["student"] > 1 else []),
+        *_unaligned(first, last, nearest > tolerance),
+    ]
+
+
+def _aligned(first: xr.Dataset, last: xr.Dataset, tolerance: float) -> Statement:
+    """State that every teacher node gets an aligned student."""
+    at_start, at_end = (snapshot.error.min("student").max("node") for snapshot in (first, last))
+    covered, seeds = int((at_end <= tolerance).sum()), last.sizes["seed"]
+    return Statement(
+        "SS.F3.aligned",
+        "Every teacher node gets a student on its line",
+        (np.log10(at_end) - np.log10(at_start)).values,
+        "<",
+        note=f"In {covered} of {seeds} seeds, every teacher node has a student with an error up to {tolerance:g}.",
+        statistic="log₁₀ alignment error of the worst teacher node, change from start to end",
+    )
+
+
+def _unaligned(first: xr.Dataset, last: xr.Dataset, unaligned: xr.DataArray) -> list[Statement]:
+    """State that students that are not aligned fade and contribute nothing."""
+    shrunk = (~unaligned | (last.fan_out < first.fan_out)).all("student")
+    empty, seeds = int((~unaligned).all("student").sum()), last.sizes["seed"]
+    note = f"{empty} of {seeds} seeds have no un-aligned student." if empty else "Every seed has un-aligned students."
     return [
         Statement(
-            "SS.F3.aligned",
-            "Every teacher node gets a student on its line: log₁₀ alignment error of the worst node, end less start",
-            (np.log10(worst[1]) - np.log10(worst[0])).values,
-            "<",
-            note=f"In {covered} of {seeds} seeds every node ends within {tolerance:g}.",
-        ),
-        Statement(
-            "SS.F3.fan-out",
-            "Students far from every teacher node have small fan-out: rank correlation of alignment error and "
-            "‖v_k‖ over the students of a network",
-            rank_correlation(nearest.values, v.values),
-            "<",
-            within=(-1, 1),
-        ),
-        Statement(
             "S0.F2.fade",
-            "‖v_k‖ goes to zero for students that are not aligned: share of seeds in which each of them ends "
-            "below its start",
-            faded.values.astype(float),
+            "The fan-out of un-aligned students goes to zero",
+            shrunk.values.astype(float),
             bound=0.5,
-            note=empty,
+            note=note,
             within=(0, 1),
+            statistic="share of seeds in which every un-aligned student ends with a smaller ‖v_k‖ than it started with",
         ),
         Statement(
             "SS.F3.share",
-            "Un-aligned students together add nothing: their share of the variance of the output, at the end",
+            "Un-aligned students together contribute nothing",
             last.share.values,
             "<",
             bound=0.01,
-            note=empty,
+            note=note,
             within=(0, np.inf),
+            statistic="share of the output's variance due to the un-aligned students, at the end of training",
         ),
     ]

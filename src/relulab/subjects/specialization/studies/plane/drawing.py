@@ -1,4 +1,4 @@
-"""How nodes of the plane are drawn: their lines at some moments, moving, and what became of every student."""
+"""Figures of nodes in the plane: their lines at some moments, an animation, and all students at the end."""
 
 import numpy as np
 import xarray as xr
@@ -10,15 +10,23 @@ from matplotlib.lines import Line2D
 from relulab.lab.show.animation import Animation
 from relulab.lab.show.figure import AMBER, BLUE, CLOUD, GRAY, INK, LEAF, PURPLE, RED, TEAL, legend, panels
 
-WINDOW = 0.6  # the papers' picture shows |x₁|, |x₂| up to here
+WINDOW = 0.6  # the printed figure shows |x₁|, |x₂| ≤ 0.6
 V_K = r"$\|v_k\|$"
 FAR, NEAR = RED, TEAL
 DASHES = (3, 3.75)
-COLorS = (RED, AMBER, TEAL, BLUE, PURPLE, LEAF)
+COLORS = (RED, AMBER, TEAL, BLUE, PURPLE, LEAF)
 
 
 def boundary(w: Float[np.ndarray, "n 2"], b: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 2 2"]:
-    """Two points far out on the line wᵀx + b = 0 of every node: about its foot −b w/‖w‖², along the line."""
+    """Return two points of the line wᵀx + b = 0 of every node, outside the window on both sides.
+
+    Args:
+        w: Weights, (n, 2).
+        b: Biases, (n,).
+
+    Returns:
+        End points, (n, 2, 2). They lie on both sides of −b w/‖w‖², the point of the line nearest to the origin.
+    """
     size = np.linalg.norm(w, axis=-1, keepdims=True)
     u = w / size
     foot, along = -u * (b[..., None] / size), np.stack([-u[..., 1], u[..., 0]], -1)
@@ -27,61 +35,72 @@ def boundary(w: Float[np.ndarray, "n 2"], b: Float[np.ndarray, " n"]) -> Float[n
 
 
 def color(k: int) -> str:
-    return COLorS[k % len(COLorS)]
+    """Return the color of student k."""
+    return COLORS[k % len(COLORS)]
 
 
-def _plane(ax: Axes, one: xr.Dataset, ticks: tuple[float, ...] = (-0.5, 0, 0.5)) -> list[Line2D]:
-    """The window with the teacher's lines; returns a line a student, to be placed."""
-    for j, line in enumerate(boundary(one.w_star.values, one.b_star.values)):
+def _plane(ax: Axes, network: xr.Dataset, ticks: tuple[float, ...] = (-0.5, 0, 0.5)) -> list[Line2D]:
+    """Draw the window with the teacher's lines, and return one empty line per student."""
+    for j, line in enumerate(boundary(network.w_star.values, network.b_star.values)):
         ax.plot(*line.T, color=INK, lw=1.5, label="teacher node" if not j else None)
     ax.set(xlim=(-WINDOW, WINDOW), ylim=(-WINDOW, WINDOW), aspect="equal", xticks=ticks, yticks=ticks)
-    # Dashes of each begin a little later, so that students on one line show in turn and the teacher between them.
+    # The dashes are offset, so that students on the same line alternate and the teacher shows between them.
     return [
         ax.plot([], [], ls=(k * sum(DASHES) / 3, DASHES), color=color(k), zorder=3)[0]
-        for k in range(one.sizes["student"])
+        for k in range(network.sizes["student"])
     ]
 
 
 def _place(lines: list[Line2D], now: xr.Dataset) -> None:
-    """Puts students where they are now, as thick and dark as their fan-out is beside the largest."""
+    """Move the lines to the students; thickness and opacity show the fan-out relative to the largest."""
     largest = float(now.fan_out.max())
     for line, ends, v in zip(lines, boundary(now.w.values, now.b.values), now.fan_out.values, strict=True):
         strength = float(v) / largest
         line.set(data=ends.T, linewidth=1.2 + 1.6 * strength, alpha=0.45 + 0.55 * strength)
 
 
-def frames(one: xr.Dataset, epoch: int) -> Figure:
-    """Moments of one seed side by side; every legend has ‖v_k‖."""
-    count = one.sizes["step"]
-    # Legends have a row of their own: beside axes of a fixed shape the layout would not settle at once.
+def frames(network: xr.Dataset, epoch: int) -> Figure:
+    """Plot some moments of one seed side by side, with ‖v_k‖ in the legends.
+
+    Args:
+        network: The result of one seed at the steps to show.
+        epoch: Steps per epoch.
+    """
+    count = network.sizes["step"]
+    # Legends have their own row of axes: next to axes of a fixed aspect, the constrained layout does not converge.
     figure, axes = panels(2, count, width=2.15, height=1.6, height_ratios=(2.2, 0.9))
-    for ax, below, step in zip(*axes, one.step.values, strict=True):
-        now = one.sel(step=step)
-        placed = _plane(ax, one)
+    for ax, below, step in zip(*axes, network.step.values, strict=True):
+        now = network.sel(step=step)
+        placed = _plane(ax, network)
         _place(placed, now)
-        named = [
+        handles = [
             Line2D([], [], color=line.get_color(), lw=line.get_linewidth(), alpha=line.get_alpha(), ls=(0, DASHES))
             for line in placed
         ]
         norms = [f"{v:.2f}" for v in now.fan_out.values]
         ax.set(title=f"{step:,} steps" if step % epoch else f"epoch {step // epoch}", xlabel="$x_1$")
         below.axis("off")
-        below.legend(named, norms, loc="upper center", ncols=2, handlelength=2.9, columnspacing=1.2, title=V_K)
+        below.legend(handles, norms, loc="upper center", ncols=2, handlelength=2.9, columnspacing=1.2, title=V_K)
     axes[0, 0].set_ylabel("$x_2$")
-    figure.suptitle("Boundaries of the teacher's nodes (solid) and of the students (dashed), one seed", fontsize=9)
+    figure.suptitle("Boundaries of teacher nodes (solid) and students (dashed), one seed", fontsize=9)
     return figure
 
 
 def students(end: xr.Dataset, tolerance: float) -> Figure:
-    """Every student of every seed at the end: contribution ‖v_k‖‖w_k‖ against its alignment error."""
+    """Plot the contribution ‖v_k‖‖w_k‖ versus the alignment error for all students of all seeds.
+
+    Args:
+        end: The result at the end of training.
+        tolerance: Alignment error up to which a student counts as aligned.
+    """
     error = end.error.min("node")
     size = end.fan_out * np.sqrt((end.w**2).sum("axis"))
     error, size = xr.broadcast(error, size)
     figure, axes = panels(1, 1, width=4.4, height=3.0)
     ax, near = axes[0, 0], error.values <= tolerance
-    for which, shade, label in ((near, NEAR, "aligned"), (~near, FAR, "not aligned")):
-        name = f"{label}: {which.sum()} of {which.size} students"
-        ax.plot(error.values[which], size.values[which], "o", ms=4, alpha=0.6, mec="none", color=shade, label=name)
+    for chosen, shade, kind in ((near, NEAR, "aligned"), (~near, FAR, "not aligned")):
+        label = f"{kind}: {chosen.sum():,} of {chosen.size:,} students"
+        ax.plot(error.values[chosen], size.values[chosen], "o", ms=4, alpha=0.6, mec="none", color=shade, label=label)
     ax.axvline(tolerance, color=GRAY, lw=0.8, ls=":")
     ax.set(xscale="log", yscale="log", xlabel="alignment error with the nearest teacher node")
     ax.set_ylabel("contribution $\\|v_k\\|\\,\\|w_k\\|$")
@@ -90,42 +109,46 @@ def students(end: xr.Dataset, tolerance: float) -> Figure:
     return figure
 
 
-def lines(one: xr.Dataset) -> Animation:
-    """One seed over time: the lines, the fan-out of each student as a bar, and the loss."""
+def lines(network: xr.Dataset) -> Animation:
+    """Animate one seed: the lines, the fan-out of each student as a bar, and the loss.
+
+    Args:
+        network: The result of one seed.
+    """
     figure = Figure(figsize=(4.8, 6.4), layout="constrained")
     axes = figure.subplot_mosaic([["plane", "plane"], ["bars", "loss"]], height_ratios=(3.1, 1))
-    placed = _plane(axes["plane"], one)
+    placed = _plane(axes["plane"], network)
     axes["plane"].set(xlabel="$x_1$", ylabel="$x_2$")
-    steps, top = one.step.values, float(one.fan_out.max())
-    n = one.sizes["student"]
+    steps, top = network.step.values, float(network.fan_out.max())
+    n = network.sizes["student"]
     bars = axes["bars"].bar(range(1, n + 1), np.zeros(n), color=[color(k) for k in range(n)])
     axes["bars"].set(ylim=(0, 1.05 * top), xlabel="student k", ylabel=V_K, xticks=range(1, n + 1))
     axes["bars"].grid(axis="x", visible=False)
     axes["bars"].set_axisbelow(True)
-    axes["loss"].plot(steps, one.loss, color=CLOUD, lw=1)
+    axes["loss"].plot(steps, network.loss, color=CLOUD, lw=1)
     (past,), (dot,) = axes["loss"].plot([], [], color=INK, lw=1.4), axes["loss"].plot([], [], "o", color=INK, ms=4)
     axes["loss"].set_xscale("symlog", linthresh=float(steps[1]), linscale=0.3)
     ticks = [0, *(10**k for k in range(1, 9) if steps[1] < 10**k <= steps[-1])]
     axes["loss"].set_xticks(ticks, ["0", *(f"$10^{len(str(t)) - 1}$" for t in ticks[1:])])
-    axes["loss"].set(yscale="log", xlabel="SGD steps", ylabel="loss")
+    axes["loss"].set(yscale="log", xlabel="SGD steps", ylabel="evaluation loss")
     axes["loss"].minorticks_off()
     title = axes["plane"].set_title("")
 
     def draw(i: int) -> None:
-        now = one.isel(step=i)
+        now = network.isel(step=i)
         _place(placed, now)
         for bar, v in zip(bars, now.fan_out.values, strict=True):
             bar.set_height(float(v))
-        past.set_data(steps[: i + 1], one.loss.values[: i + 1])
-        dot.set_data(steps[i : i + 1], one.loss.values[i : i + 1])
-        title.set_text(f"teacher nodes solid, students dashed; {steps[i]:,} steps")
+        past.set_data(steps[: i + 1], network.loss.values[: i + 1])
+        dot.set_data(steps[i : i + 1], network.loss.values[i : i + 1])
+        title.set_text(f"Teacher nodes (solid) and students (dashed) after {steps[i]:,} steps")
 
-    first, end = one.isel(step=0), one.isel(step=-1)
+    first, end = network.isel(step=0), network.isel(step=-1)
     near = end.error.min("node").values
-    words = (
-        f"Lines of {n} students turn and shift from step 0 to step {steps[-1]:,} toward the {one.sizes['node']} lines "
-        f"of the teacher, while the loss falls from {float(first.loss):.2g} to {float(end.loss):.2g}. At the end "
+    description = (
+        f"The lines of {n} students move toward the {network.sizes['node']} lines of the teacher from step 0 to step "
+        f"{steps[-1]:,}, while the loss goes from {float(first.loss):.2g} to {float(end.loss):.2g}. At the end, "
         + ", ".join(f"student {k + 1} has alignment error {e:.2g} and fan-out {v:.2f}"
                     for k, (e, v) in enumerate(zip(near, end.fan_out.values, strict=True))) + "."
     )  # fmt: skip
-    return Animation(figure, draw, len(steps), words)
+    return Animation(figure, draw, len(steps), description)

@@ -1,4 +1,4 @@
-"""SS figure 3 with S0 figure 2: two teacher nodes and six students as lines in the plane, moving while they train."""
+"""SS figure 3, S0 figure 2: two teacher nodes and six students as lines in the plane during training."""
 
 import math
 from typing import Annotated, ClassVar, Literal
@@ -28,95 +28,109 @@ from relulab.subjects.specialization.tools.teacher import teacher
 from relulab.train.probe import Probe, Reading
 from relulab.train.sgd import sgd
 
-BLOCK = 10  # steps between two possible looks
-LOOKS = 100  # before those that fall on one block are joined
-MOMENTS = (0, 2, 10)  # epochs that the paper shows, beside the last
+BLOCK = 10  # steps between two possible snapshots
+SNAPSHOTS = 100  # number of snapshots, before those in the same block are merged
+MOMENTS = (0, 2, 10)  # epochs shown in the paper, besides the last
 
 
 class Plane(Study):
-    """Where do the boundaries of students go, and what becomes of those that find no teacher node?
+    """Where do the boundaries of students move, and what happens to students that match no teacher node?
 
-    With inputs in the plane a node is the line w̃ᵀx + b = 0. Two teacher nodes stand still (solid), six students
-    (dashed) move. Some come to lie on a teacher's line; the fan-out ‖v_k‖ of the others should go to zero (SS
-    theorem 2).
+    With inputs in the plane, the boundary of a node is the line w̃ᵀx + b = 0. Six students learn from a teacher with
+    two nodes. Some of them end on a line of the teacher. By theorem 2 of SS, the fan-out ‖v_k‖ of the others should go
+    to zero.
     """
 
     name: ClassVar = "plane"
     ids: ClassVar = ("SS.F3", "S0.F2")
-    title: ClassVar = "Two teachers and six students in the plane"
+    title: ClassVar = "Two teacher nodes and six students in the plane"
     source: ClassVar = "SS figure 3; S0 figure 2"
     remarks: ClassVar = (
-        "The papers print no setup. Their legend at iteration 0 has ‖v_k‖ from 0.03 to 0.04, as 50 outputs with "
-        "weights N(0, 0.005²) have, which is the start of their other two-layer runs; so teacher, inputs, rate and "
-        "batch are those too, and an iteration is taken as an epoch of 1,000 steps. At the end their un-aligned "
-        "students have 0.01 and 0.00, less than at the start. Gradient flow keeps ‖v_k‖² − ‖w̃_k‖² − b_k², so that "
-        "cannot be with small hidden weights (start=small); start=regular gives these norm one, as SS definition 1 "
-        "has them. Six students cannot be 50 independent observers, which theorem 2 asks for: C=4 makes that possible."
+        "The papers do not print the setup of this figure. The printed values of ‖v_k‖ at iteration 0 are 0.03 to "
+        "0.04, which fits 50 outputs with weights N(0, 0.005²), the initialization of their other two-layer "
+        "experiments. Therefore the teacher, inputs, learning rate and batch size are also those of these experiments, "
+        "and an iteration is taken to be an epoch of 1,000 steps. At the end, the un-aligned students in print have "
+        "‖v_k‖ of 0.01 and 0.00, less than at the start. Gradient flow conserves ‖v_k‖² − ‖w̃_k‖² − b_k², so this is "
+        "impossible with small hidden weights (start=small); with start=regular they have norm one, as in SS "
+        "definition 1. Theorem 2 requires as many independent observers as outputs, so 50 here, which six students "
+        "cannot provide; C=4 makes it possible."
     )
     presets: ClassVar = {
         "smoke": {"C": 10, "seeds": 2, "epochs": 2, "steps": 100, "n_train": 500, "n_held_out": 500},
         "quick": {"seeds": 16},
     }
+    captions: ClassVar = {
+        "frames": "Boundaries of the two teacher nodes (solid) and the six students (dashed) at several moments of one "
+        "seed; the legends give ‖v_k‖. Some students move onto the lines of the teacher. Answers figure 3 of SS and "
+        "figure 2 of S0.",
+        "students": "Contribution ‖v_k‖‖w_k‖ versus alignment error for all students of all seeds at the end of "
+        "training; the dotted line is the tolerance for being aligned. Theorem 2 of SS says that students far from "
+        "every teacher node contribute nothing. Our addition to figure 3 of SS.",
+        "lines": "The lines of one seed during training, with the fan-out ‖v_k‖ of each student as a bar and the "
+        "evaluation loss. Thick lines have a large fan-out. An animated version of figure 3 of SS and figure 2 of S0.",
+    }
 
     C: PositiveInt = 50
-    """outputs"""
+    """number of outputs"""
     m: PositiveInt = 2
-    """hidden nodes of the teacher"""
+    """number of hidden nodes of the teacher"""
     n: PositiveInt = 6
-    """hidden nodes of the student"""
+    """number of hidden nodes of the student"""
     seeds: PositiveInt = 32
-    """pairs of teacher and student"""
+    """number of seeds: pairs of a teacher and a student"""
     epochs: PositiveInt = 30
-    """epochs of training"""
+    """number of training epochs"""
     steps: PositiveInt = 1000
-    """SGD steps an epoch"""
+    """SGD steps per epoch"""
     batch: PositiveInt = 16
-    """points a step, drawn with replacement"""
+    """points per step, drawn with replacement"""
     lr: PositiveFloat = 0.01
     """learning rate"""
     n_train: PositiveInt = 10_000
-    """training points"""
+    """number of training points"""
     n_held_out: Annotated[int, Ge(2)] = 2000
-    """points for the loss and for shares of variance"""
+    """number of held-out points, for the loss and shares of variance"""
     sigma: PositiveFloat = 1.5
     """standard deviation of the inputs"""
     teacher_bias: float = -0.1
-    """of every teacher node: minus the distance of its line from the origin"""
+    """bias of every teacher node; its absolute value is the distance of the line from the origin"""
     start: Literal["regular", "small"] = "regular"
-    """hidden weights at the start: of norm one, or as small as the rest"""
+    """initial hidden weights: of norm one (regular), or as small as the other weights (small)"""
     student_std: PositiveFloat = 0.005
-    """standard deviation of the starting weights"""
+    """standard deviation of the initial weights"""
     tolerance: PositiveFloat = 0.1
     """alignment error up to which a student counts as aligned"""
 
     def units(self) -> list[Unit]:
-        found = []
+        units = []
         for seeds in blocks(self.seeds, 8):
             steps = self.epochs * self.steps
             flops = steps * (STEP + len(seeds) * step_flops(self.batch, 2, self.n, self.C))
-            found.append(Unit(f"seeds{seeds[0]}-{seeds[-1]}", {"seeds": seeds}, len(seeds) * steps, flops))
-        return found
+            units.append(Unit(f"seeds{seeds[0]}-{seeds[-1]}", {"seeds": seeds}, len(seeds) * steps, flops))
+        return units
 
     def task(self, seeds: tuple[int, ...]) -> Task:
+        """The learning task, with one lane per seed."""
         star = teacher((2, self.m, self.C), seeds=seeds, bias=self.teacher_bias, root=self.root)
         sizes = {"n_train": self.n_train, "n_held_out": self.n_held_out}
         return Task(star, Gaussian(2, self.sigma), seeds=seeds, root=self.root, **sizes)
 
     def student(self, seeds: tuple[int, ...]) -> MLP:
+        """The students before training, one lane per seed."""
         net = small_normal((2, self.n, self.C), seeds, std=self.student_std, root=self.root)
         if self.start == "regular":
             net.W[0].data /= net.W[0].data.norm(dim=1, keepdim=True)
         return net
 
     def looks(self) -> tuple[int, ...]:
-        """The blocks of steps after which lines are recorded: ever longer waits, and the paper's moments."""
+        """Return the blocks after which students are measured: spaced geometrically, with the paper's moments."""
         last, epoch = self.epochs * self.steps // self.block, self.steps // self.block
-        waits = np.geomspace(1, last, LOOKS).round().astype(int)
-        return tuple(sorted({0, *waits.tolist(), *(e * epoch for e in MOMENTS if e < self.epochs)}))
+        spaced = np.geomspace(1, last, SNAPSHOTS).round().astype(int)
+        return tuple(sorted({0, *spaced.tolist(), *(e * epoch for e in MOMENTS if e < self.epochs)}))
 
     @property
     def block(self) -> int:
-        """Steps between two possible looks; it divides an epoch."""
+        """Steps between two possible snapshots, a divisor of the steps per epoch."""
         return math.gcd(self.steps, BLOCK)
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
@@ -135,6 +149,7 @@ class Plane(Study):
 
     @torch.no_grad()
     def read(self, net: MLP, star: Nodes, points: Points) -> Reading:
+        """Measure the students at one moment."""
         nodes, x = hidden(net), points.X[points.group]
         error = alignment(star, nodes)
         return {
@@ -159,7 +174,7 @@ class Plane(Study):
         return {"lines": lines(result.isel(seed=0))}
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
-        """A seed whose training diverged has no value."""
+        # Seeds whose training diverged have no value.
         lost = ~np.isfinite(result.loss.isel(step=-1).values)
         return claimed(statements(result, self.tolerance), lost)
 

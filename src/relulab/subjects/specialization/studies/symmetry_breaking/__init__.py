@@ -1,1 +1,1 @@
-"""Students that share a residue, and one of them that gets a little more (S0 section 5.3)."""
+"""Students that share a residue, and one of them with a small advantage (S0 section 5.3)."""

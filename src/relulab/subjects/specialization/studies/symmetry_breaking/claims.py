@@ -1,4 +1,4 @@
-"""What S0 section 5.3 says of students beside each other, held against their paths."""
+"""Claims of S0 section 5.3 about students that learn the same teacher node."""
 
 import numpy as np
 import xarray as xr
@@ -6,14 +6,14 @@ import xarray as xr
 from relulab.core.slope import slopes
 from relulab.lab.claim import Claim, claim
 
-ROUNDING = 1e-16  # changes below it are none
+ROUNDING = 1e-16  # smaller changes are rounding errors
 
 
 def equal(result: xr.Dataset) -> list[Claim]:
-    """Of students with one residue for all; those of the first start unless all are named.
+    """Return the claims about students with the same residue; the first initial norm is used unless all are named.
 
     Args:
-        result: of the study.
+        result: The result of the study.
     """
     first = result.isel(start=0)
     ratio = first.log_norm - first.log_norm.isel(student=0)
@@ -23,67 +23,72 @@ def equal(result: xr.Dataset) -> list[Claim]:
     return [
         claim(
             "S0.T7.constant",
-            "With one residue for all, ratios of norms tend to constants: log₁₀ of the largest change of "
-            "ln(‖w_k‖/‖w_1‖) in the second half of the time over that in the first",
+            "With the same residue for all, the ratios of norms tend to constants",
             np.log10(late.clip(min=ROUNDING) / early).values,
             "<",
             -1,
+            statistic="log₁₀ of the largest change of ln(‖w_k‖/‖w_1‖) in the second half of the time, divided by that "
+            "in the first half",
         ),
         claim(
             "S0.T7.align",
-            "Every student turns to w*: log₁₀ of the largest angle with w* at the end over that half-way",
+            "With the same residue for all, every student turns to w*",
             falls.values,
             "<",
             -1,
-            note=f"The angles stop at {float(widest.sel(moment=1).isel(start=0).mean()):.2g} on average. r "
-            "keeps its direction and dies out exponentially, so the students turn toward r(0) and stop on the "
-            "way; only Σ a_k w_k gets to w* (S0.T7.feedback).",
+            note=f"The angles stop at {float(widest.sel(moment=1).isel(start=0).mean()):.2g} on average. The residue r "
+            "keeps its direction and decays exponentially, so the students turn toward r(0) and stop on the way. Only "
+            "Σ a_k w_k reaches w* (S0.T7.feedback).",
+            statistic="log₁₀ of the largest angle with w* at the end, divided by that halfway",
         ),
         claim(
             "S0.T7.small-start",
-            "What is true of it: the smaller the start, the smaller the angles left; slope of log angle on log "
-            "norm at the start",
+            "The smaller the initial norms, the smaller the remaining angles with w*",
             slopes(np.log(result.start), np.log(widest.sel(moment=1))),
             ">",
             0,
+            note="This weaker form of S0.T7.align is our addition.",
+            statistic="slope of the logarithm of the largest angle at the end on that of the mean initial norm",
         ),
     ]
 
 
 def broken(result: xr.Dataset, settled: float, span: float) -> list[Claim]:
-    """Of students of which the first gets a little more.
+    """Return the claims about students of which the first has a small advantage.
 
     Args:
-        result: of the study.
-        settled: the time after which the initial transition counts as over.
-        span: how long they are followed, in units of 1/ϵ.
+        result: The result of the study.
+        settled: Time after which the initial transition counts as over.
+        span: Duration of the simulation, in units of 1/ϵ.
     """
     lead = result.lead
     later = (lead.sel(moment=1) - lead.sel(moment=0.5)).mean("extra")
     return [
         claim(
             "S0.T7.break",
-            f"With ϵ w* more, the first student outgrows the others: least rate of growth of ln(‖w_1‖/‖w_k‖), in "
-            f"units of ϵ, for a time of 1/ϵ after t = {settled:g}",
+            "A student that gets an extra ϵ w* outgrows the others",
             (result.rate / result.extra).min("extra").values,
             ">",
             0,
+            statistic=f"smallest growth rate of ln(‖w_1‖/‖w_k‖), in units of ϵ, over a time 1/ϵ after t = {settled:g}",
         ),
         claim(
             "S0.T7.rate",
-            "The larger ϵ, the faster: slope of the rate of growth on ϵ",
+            "The larger ϵ is, the faster the student outgrows the others",
             slopes(result.extra, result.rate),
             ">",
             0,
+            statistic="slope of the growth rate of ln(‖w_1‖/‖w_k‖) on ϵ",
         ),
         claim(
             "S0.T7.for-ever",
-            f"The growth goes on: gain of ln(‖w_1‖/‖w_k‖) from t = {span / 2:g}/ϵ to {span:g}/ϵ",
+            "The student with the extra ϵ w* keeps outgrowing the others",
             later.values,
             ">",
             0,
-            note="Once the first student has fitted w*, r = −ϵ w* is left for the others. They shrink as e^(−ϵt) "
-            "but turn away from w* as fast; then they grow along −w*, the first student makes up for them, and the "
-            "ratio falls to a constant. The assumption h_k > 0 of section 8.15 fails there.",
+            note="Once the first student has fitted w*, the residue of the others is r = −ϵ w*. They shrink as "
+            "e^{−ϵt}, but turn away from w* equally fast. Then they grow along −w*, the first student compensates for "
+            "them, and the ratio falls to a constant. There the assumption h_k > 0 of section 8.15 fails.",
+            statistic=f"gain of ln(‖w_1‖/‖w_k‖) from t = {span / 2:g}/ϵ to t = {span:g}/ϵ, mean over ϵ",
         ),
     ]

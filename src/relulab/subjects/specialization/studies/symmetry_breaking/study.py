@@ -1,4 +1,4 @@
-"""S0 section 5.3, symmetry breaking: students that share a residue, and one of them that gets a little more."""
+"""S0 section 5.3, symmetry breaking: students that share a residue, and one of them with a small advantage."""
 
 from functools import partial
 from typing import Annotated, ClassVar
@@ -18,47 +18,55 @@ from relulab.subjects.specialization.studies.symmetry_breaking.claims import bro
 from relulab.subjects.specialization.studies.symmetry_breaking.drawing import ratios
 from relulab.subjects.specialization.theorems.norm_ratio import common_residue, multiplied
 
-LOOKS = 160  # times within a path, and an even number: one of them is half-way
+INTERVALS = 160  # between measurement times of a path; even, so that one time is halfway
 Norm = Annotated[float, Gt(0), Lt(1)]
 
 
 class SymmetryBreaking(Study):
-    """Do students that share a residue stay alike, and does a small advantage win?
+    """Do students that share a residue stay alike, and does a small advantage of one of them grow?
 
-    Students follow ẇ_k = ‖w_k‖ r_k with one residue r = w* − Σ a_k w_k for all. Then the first of them gets ϵ w* more.
+    Students follow ẇ_k = ‖w_k‖ r_k. First, all have the same residue r_k = r = w* − Σ a_k w_k: S0 says that the ratios
+    of their norms tend to constants and that all turn to w*. Then the first student gets the residue r + ϵ w*: S0 says
+    that it outgrows the others.
     """
 
     name: ClassVar = "symmetry-breaking"
     ids: ClassVar = ("S0.T7.sim",)
     title: ClassVar = "Symmetry breaking between students"
     source: ClassVar = "S0 section 5.3, theorem 7"
-    remarks: ClassVar = "S0 has no experiment for these statements: starts and sizes are ours."
+    remarks: ClassVar = "S0 has no experiment for these statements: the initial weights and all sizes are our choice."
     presets: ClassVar = {"smoke": {"seeds": 2}, "quick": {"seeds": 8}}
+    captions: ClassVar = {
+        "ratios": "Left: norms of the students relative to their mean, with the same residue for all; they become "
+        "constant. Middle: the largest angle with w* for several initial norms; it stops above zero, at smaller values "
+        "for smaller norms. Right: the advantage of the student with an extra ϵ w*; it grows at the rate ϵ (dashed "
+        "line) at first and falls later. Tests statements of S0 section 5.3, which has no figure for them."
+    }
 
     n: Annotated[int, Ge(2)] = 5
-    """students beside each other"""
+    """number of students"""
     d: Annotated[int, Ge(2)] = 10
     """input dimension"""
     start: Annotated[tuple[Norm, ...], Len(min_length=2), AfterValidator(distinct)] = (0.1, 0.01, 0.001)
-    """mean norm of the students at the start, where ‖w*‖ = 1; symmetry is broken from the first"""
+    """mean initial norms of the students, with ‖w*‖ = 1; the first is used with an advantage"""
     extra: Annotated[tuple[PositiveFloat, ...], Len(min_length=2), AfterValidator(distinct)] = (0.01, 0.03, 0.1)
-    """ϵ: what the first student gets more, in w*"""
+    """ϵ: the first student gets the extra residue ϵ w*"""
     time: PositiveFloat = 40.0
-    """how long equal students are followed"""
+    """duration of the simulation with the same residue"""
     settled: PositiveFloat = 10.0
     """time after which the initial transition counts as over"""
     span: PositiveFloat = 16.0
-    """how long broken symmetry is followed, in units of 1/ϵ"""
+    """duration of the simulation with an advantage, in units of 1/ϵ"""
     seeds: PositiveInt = 32
-    """starts: directions on the side of w*, norms and a_k between ½ and 1½ of their means"""
+    """number of seeds: random directions with w_kᵀw* > 0, norms and a_k between ½ and 1½ of their means"""
 
     def units(self) -> list[Unit]:
         paths = len(self.start) + len(self.extra)
-        # A path is about a tenth of a second of one core, most of it Python: as many flops as it could do meanwhile.
+        # A path takes about a tenth of a second on one core, mostly in Python: count the flops of that time.
         return [Unit(f"seed{seed}", {"seed": seed}, paths, 2e9 * paths) for seed in range(self.seeds)]
 
     def students(self, seed: int) -> tuple[np.ndarray, Weights, np.ndarray]:
-        """w* with ‖w*‖ = 1, students on its side with norms in [½, 1½], and a_k in [½, 1½]."""
+        """Return w* with ‖w*‖ = 1, students with w_kᵀw* > 0 and norms in [½, 1½], and a_k in [½, 1½]."""
         w_star = stream(self.root, Role.TEACHER, seed).standard_normal(self.d)
         rng = stream(self.root, Role.STUDENT, seed)
         W = rng.standard_normal((self.n, self.d))
@@ -70,12 +78,12 @@ class SymmetryBreaking(Study):
         w_star, W, a = self.students(seed)
         equal, broken, rate = [], [], []
         for start in self.start:
-            path = self._path(w_star, start * W, a, 0.0, np.linspace(0, self.time, LOOKS + 1))
+            path = self._path(w_star, start * W, a, 0.0, np.linspace(0, self.time, INTERVALS + 1))
             equal.append((np.log(norms(path)), angles(path, w_star)))
             tick(1)
         for extra in self.extra:
             window = self.settled + np.array([0, 1 / extra])
-            times = np.concatenate([np.linspace(0, self.span / extra, LOOKS + 1), window])
+            times = np.concatenate([np.linspace(0, self.span / extra, INTERVALS + 1), window])
             lead = _lead(np.log(norms(self._path(w_star, self.start[0] * W, a, extra, times))))
             broken.append(lead[:-2])
             rate.append((lead[-1] - lead[-2]) * extra)
@@ -89,13 +97,13 @@ class SymmetryBreaking(Study):
             },
             coords={
                 "start": list(self.start), "extra": list(self.extra),
-                "moment": np.linspace(0, 1, LOOKS + 1), "student": range(1, self.n + 1),
+                "moment": np.linspace(0, 1, INTERVALS + 1), "student": range(1, self.n + 1),
             },
         )  # fmt: skip
         return data.assign_coords(seed=seed).expand_dims("seed")
 
     def _path(self, w_star: np.ndarray, W: Weights, a: np.ndarray, extra: float, times: np.ndarray) -> np.ndarray:
-        """The students at the given times. Late on, their sum moves far faster than each: LSODA copes with that."""
+        """The students at the given times. The flow gets stiff, their sum moves much faster than each: use LSODA."""
         velocity = partial(multiplied, partial(common_residue, w_star, a, extra))
         return flow(velocity, W, float(times.max()), rtol=1e-9, method="LSODA").at(times)
 
@@ -107,12 +115,12 @@ class SymmetryBreaking(Study):
         return [*equal(result), *broken(result, self.settled, self.span)]
 
     def _ordered(self, result: xr.Dataset) -> xr.Dataset:
-        """Starts and extras in the order of the fields: the first start is the one that symmetry is broken from."""
+        """Sort initial norms and ϵ in the order of the fields, for the first initial norm has a special role."""
         return result.sel(start=list(self.start), extra=list(self.extra))
 
 
 def _lead(log_norm: np.ndarray) -> np.ndarray:
-    """The logarithm of the first norm over the geometric mean of the others."""
+    """Return the logarithm of the first norm divided by the geometric mean of the others."""
     return log_norm[:, 0] - log_norm[:, 1:].mean(1)
 
 

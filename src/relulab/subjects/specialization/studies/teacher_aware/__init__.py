@@ -1,1 +1,1 @@
-"""Teacher-aware against teacher-agnostic training points (SS figure 9)."""
+"""Teacher-aware versus teacher-agnostic training points (SS figure 9)."""

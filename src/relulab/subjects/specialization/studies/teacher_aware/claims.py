@@ -1,4 +1,4 @@
-"""What SS figure 9 says, held against the measured losses."""
+"""Claims about SS figure 9: teacher-aware and teacher-agnostic training points."""
 
 import numpy as np
 import xarray as xr
@@ -6,93 +6,103 @@ import xarray as xr
 from relulab.lab.claim import Claim, claim, half_width
 
 KINDS = ("aware", "agnostic")  # of training points, in the order of lanes
-LOW = 0.01  # share of the variance that a low loss leaves unexplained
-OURS = "The paper gives no number; the line is ours, drawn before the first run."
+LOW = 0.01  # largest unexplained share of the variance that counts as a low loss
+THRESHOLD = f"The paper gives no number. The threshold {LOW:g} is our choice, made before the first run."
 
 
 def claims(result: xr.Dataset) -> list[Claim]:
-    """What SS says of the figure, by the means over widths of every seed.
+    """Return the claims, on the means over widths in every seed.
 
     Args:
-        result: of the study.
+        result: The result of the study.
     """
     over = result.over.values.tolist()
     widths = "mean over widths" if len(over) > 1 else f"{over[0]}× students"
-    share = {name: (result[name] / result[f"{name}_variance"]).mean("over", skipna=False)
-             for name in ("train", "evaluation")}  # fmt: skip
-    return [*_lower(result, widths), *(_fits(share["train"], kind, widths) for kind in KINDS), _overfits(share, widths)]
+    unexplained = {name: (result[name] / result[f"{name}_variance"]).mean("over", skipna=False)
+                   for name in ("train", "evaluation")}  # fmt: skip
+    return [
+        *_lower(result, widths),
+        *(_fits(unexplained["train"], kind, widths) for kind in KINDS),
+        _overfits(unexplained, widths),
+    ]
 
 
 def _lower(result: xr.Dataset, widths: str) -> list[Claim]:
-    """Teacher-aware data give the lower evaluation loss, with few samples and over all sizes."""
+    """Claim that teacher-aware data lead to a lower evaluation loss, with few points and over all sizes."""
     points = sorted(result.points.values.tolist())
     log = np.log10(result.evaluation).mean("over", skipna=False)
     gap = log.sel(data="aware") - log.sel(data="agnostic")
+    difference = "log₁₀ evaluation loss, difference teacher-aware − teacher-agnostic in the same seed"
+    few = claim(
+        "SS.F9.few",
+        "With few points, teacher-aware data lead to a lower evaluation loss",
+        gap.sel(points=points[0]).values,
+        "<",
+        0,
+        note=_intervals(log.sel(points=points[0])),
+        statistic=f"{difference}, at {points[0]:,} points, {widths}",
+    )
+    if len(points) == 1:
+        return [few]
     return [
-        claim(
-            "SS.F9.few",
-            "With few samples teacher-aware data give a lower evaluation loss: log₁₀ loss of teacher-aware less "
-            f"of teacher-agnostic students of the same seed at {points[0]} points, {widths}",
-            gap.sel(points=points[0]).values,
-            "<",
-            0,
-            note=_intervals(log.sel(points=points[0])),
-        ),
+        few,
         claim(
             "SS.F9.sizes",
-            f"So it is over all sample sizes: the same difference, mean over {points[0]} to "
-            f"{points[-1]} points, {widths}",
+            "Over all sample sizes, teacher-aware data lead to a lower evaluation loss",
             gap.mean("points", skipna=False).values,
             "<",
             0,
             note=_by_size(gap, points),
+            statistic=f"{difference}, mean over {points[0]:,} to {points[-1]:,} points, {widths}",
         ),
     ]
 
 
-def _fits(share: xr.DataArray, kind: str, widths: str) -> Claim:
-    """Students of a kind of data fit it."""
+def _fits(unexplained: xr.DataArray, kind: str, widths: str) -> Claim:
+    """Claim that students fit their training points."""
     return claim(
         f"SS.F9.train-{kind}",
-        f"Training loss is low on teacher-{kind} data: share of the outputs' variance on the training "
-        f"points that is left unexplained, mean over sizes, {widths}",
-        share.sel(data=kind).mean("points", skipna=False).values,
+        f"The training loss is low on teacher-{kind} data",
+        unexplained.sel(data=kind).mean("points", skipna=False).values,
         "<",
         LOW,
-        note=OURS,
+        note=THRESHOLD,
         within=(0, np.inf),
+        statistic="share of the outputs' variance on the training points that is left unexplained, mean over sample "
+        f"sizes, {widths}",
     )
 
 
-def _overfits(share: dict[str, xr.DataArray], widths: str) -> Claim:
-    """Teacher-aware students do about as well beside their points as on them."""
-    least = int(share["train"].points.min())
-    over_fit = (share["evaluation"] - share["train"]).sel(points=least)
-    left = {kind: float(share["evaluation"].sel(data=kind, points=least).mean()) for kind in KINDS}
+def _overfits(unexplained: dict[str, xr.DataArray], widths: str) -> Claim:
+    """Claim that students of teacher-aware data do about as well on new points as on their training points."""
+    least = int(unexplained["train"].points.min())
+    excess = (unexplained["evaluation"] - unexplained["train"]).sel(points=least)
+    left = {kind: float(unexplained["evaluation"].sel(data=kind, points=least).mean()) for kind in KINDS}
     return claim(
         "SS.F9.no-overfit",
-        "Teacher-aware students overfit less with few samples: share of the variance left unexplained on "
-        f"evaluation points less on training points, aware less agnostic, at {least} points, {widths}",
-        (over_fit.sel(data="aware") - over_fit.sel(data="agnostic")).values,
+        "With few points, students of teacher-aware data overfit less",
+        (excess.sel(data="aware") - excess.sel(data="agnostic")).values,
         "<",
         0,
-        note=f"On evaluation points {left['aware']:.1%} of the variance is left teacher-aware, "
-        f"{left['agnostic']:.1%} agnostic.",
+        note=f"On the evaluation points, {left['aware']:.1%} of the variance is left unexplained with teacher-aware "
+        f"data and {left['agnostic']:.1%} with teacher-agnostic data.",
+        statistic="unexplained share of the variance on evaluation points minus that on training points, difference "
+        f"teacher-aware − teacher-agnostic, at {least:,} points, {widths}",
     )
 
 
 def _by_size(gap: xr.DataArray, points: list[int]) -> str:
-    """Where the whole interval of the difference lies above 0, for a mean over sizes may hide it."""
+    """Name the sizes at which the whole interval of the difference is above 0, which a mean over sizes may hide."""
     mean, half = interval(gap)
     worse = [str(N) for N in points if float((mean - half).sel(points=N)) > 0]
-    return f"Teacher-agnostic students have the lower loss at {', '.join(worse)} points." if worse else ""
+    return f"Teacher-agnostic data lead to a lower loss at {', '.join(worse)} points." if worse else ""
 
 
 def interval(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Mean over seeds and half the width of its 95 % Student interval.
+    """Return the mean over seeds and half the width of its 95% interval (Student's t).
 
     Args:
-        values: with the dimension "seed".
+        values: Values with the dimension "seed".
     """
     n = values.sizes["seed"]
     mean = values.mean("seed", skipna=False)
@@ -100,10 +110,13 @@ def interval(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def _intervals(log: xr.DataArray) -> str:
-    """Both intervals in words, and whether they overlap."""
+    """Describe both intervals, and whether they overlap."""
     mean, half = interval(log)
     low, high = mean - half, mean + half
-    said = [f"{float(mean.sel(data=k)):.2f} [{float(low.sel(data=k)):.2f}, {float(high.sel(data=k)):.2f}] teacher-{k}"
-            for k in KINDS]  # fmt: skip
+    texts = [
+        f"{float(mean.sel(data=kind)):.2f} [{float(low.sel(data=kind)):.2f}, {float(high.sel(data=kind)):.2f}] with "
+        f"teacher-{kind} data"
+        for kind in KINDS
+    ]
     apart = float(low.max()) > float(high.min())
-    return f"log₁₀ evaluation loss is {' and '.join(said)}: the intervals {'do not ' if apart else ''}overlap."
+    return f"The log₁₀ evaluation loss is {' and '.join(texts)}. The intervals {'do not ' if apart else ''}overlap."

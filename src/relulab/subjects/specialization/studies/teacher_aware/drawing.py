@@ -1,4 +1,4 @@
-"""Losses of students of teacher-aware and of teacher-agnostic points."""
+"""Figure of the losses with teacher-aware and teacher-agnostic training points."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ COLORS = {"aware": RED, "agnostic": BLUE}
 
 
 def losses(result: xr.Dataset, widths: Sequence[int]) -> Figure:
-    """Evaluation and training loss over the number of points, a column a student width.
+    """Plot evaluation and training loss versus the number of points, one column per student width.
 
     Args:
-        result: of the study.
-        widths: of students, in teacher widths.
+        result: The result of the study.
+        widths: Student widths, as multiples of the teacher width.
     """
-    # a single width needs room for the title
+    # A single panel must be wide enough for the title.
     figure, axes = panels(2, len(widths), width=max(2.3, 5 / len(widths)), sharex=True, sharey="row")
     ticks = apart(result.points.values.tolist())
     for row, name in zip(axes, ("evaluation", "train"), strict=True):
@@ -30,20 +30,20 @@ def losses(result: xr.Dataset, widths: Sequence[int]) -> Figure:
                 ax.plot(y.points, y, ".-", ms=4, color=color, label=f"teacher-{kind}")
                 ax.fill_between(y.points, y - e, y + e, color=color, alpha=0.2, lw=0)
             log_ticks(ax, ticks)
-        row[0].set_ylabel(f"log₁₀ {name} loss")
+        row[0].set_ylabel(f"log₁₀ {'training' if name == 'train' else name} loss")
     for over, top, bottom in zip(widths, *axes, strict=True):
         top.set_title(f"{over}×")
-        bottom.set_xlabel("training points")
-    figure.suptitle(f"Mean and 95 % interval over {result.sizes['seed']} seeds; evaluation on N(0, σ² I)", fontsize=9)
+        bottom.set_xlabel("number of training points")
+    figure.suptitle(f"Mean and 95% interval over {result.sizes['seed']} seeds; evaluation on N(0, σ² I)", fontsize=9)
     legend(figure, axes[0, 0])
     return figure
 
 
 def apart(points: Sequence[int]) -> list[int]:
-    """Those of the sizes whose labels have room on a logarithmic axis.
+    """Select sizes whose labels do not overlap on a logarithmic axis.
 
     Args:
-        points: sizes, in any order.
+        points: Sizes, in any order.
     """
     kept: list[int] = []
     for size in sorted(points):

@@ -1,1 +1,1 @@
-"""Alignment at zero gradient against the number of points (beyond SS)."""
+"""Alignment at zero gradient versus the number of points (beyond SS)."""

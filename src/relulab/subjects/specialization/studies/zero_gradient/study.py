@@ -1,4 +1,4 @@
-"""Beyond SS: how closely students at zero gradient lie on their teacher's nodes, against the number of points."""
+"""Beyond SS: alignment of students at zero gradient with their teacher versus the number of points."""
 
 import math
 from typing import Annotated, ClassVar
@@ -27,49 +27,62 @@ from relulab.subjects.specialization.tools.pruning import prune
 from relulab.subjects.specialization.tools.teacher import teacher
 from relulab.train.sgd import sgd
 
-MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances at which nodes are merged
+MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances of merging
 
 
 class ZeroGradient(Study):
-    """At zero gradient on every one of N points, how far is each teacher node from its nearest student?
+    """How far is each teacher node from its nearest student when the gradient is zero at all N training points?
 
-    SGD and then Levenberg–Marquardt in float64 bring students to max |g₁| < 1e-10. On finitely many points that does
-    not force exact alignment: students between which no point lies are interchangeable. Theorem 3 of SS asks for
-    N ~ 1/ε points, so the alignment error ε of the worst node should fall about as 1/N. The same students are then
-    pruned: nodes aligned up to a tolerance are merged, and the change of the outputs on held-out points is measured.
+    Students are trained by SGD and then by Levenberg–Marquardt in float64 until max |g₁| < 10⁻¹⁰. With finitely many
+    points this does not force exact alignment, because nodes are interchangeable when no point lies between their
+    boundaries. Theorem 3 of SS requires N ~ 1/ε points, so the alignment error ε of the worst node should fall about as
+    1/N. The same students are then pruned: nodes aligned up to a tolerance are merged, and the change of the held-out
+    outputs is measured.
     """
 
     name: ClassVar = "zero-gradient"
     ids: ClassVar = ("SS.X1",)
-    title: ClassVar = "Alignment at zero gradient against the number of points"
-    source: ClassVar = "beyond SS; its theorem 3 has N ~ 1/ε"
+    title: ClassVar = "Alignment at zero gradient versus the number of points"
+    source: ClassVar = "beyond SS; theorem 3 of SS has N ~ 1/ε"
     presets: ClassVar = {
         "smoke": {"points": (200, 400), "seeds": 2, "epochs": 2, "wide": 2, "over": 2},
         "quick": {"seeds": 8},
+    }
+    captions: ClassVar = {
+        "alignment": "Left: alignment error ε of the worst and the median teacher node at zero gradient versus the "
+        "number N of training points, with the slope 1/N of theorem 3 of SS (dashed). Right: share of the teacher "
+        "nodes that are matched exactly. Dots are seeds, lines their medians (left) and means (right). Our "
+        "addition; there is no printed figure.",
+        "merging": "Left: largest change of the held-out outputs when student nodes aligned up to ε are merged, median "
+        "over seeds, one line per number N of training points. Right: mean number of nodes left. Our addition, to "
+        "theorem 2 of SS.",
+        "pruning": "Share of the held-out variance that wide students lose when they are pruned, versus the number of "
+        "nodes kept. Thin lines are seeds, the thick line is the median, and the dashed line is the width of the "
+        "teacher. Our addition, to theorem 2 of SS.",
     }
 
     d: PositiveInt = 10
     """input dimension"""
     C: PositiveInt = 5
-    """outputs"""
+    """number of outputs"""
     m: PositiveInt = 5
-    """hidden nodes of the teacher"""
+    """number of hidden nodes of the teacher"""
     over: PositiveInt = 5
-    """student width, in teacher widths"""
+    """student width, as a multiple of the teacher width"""
     wide: PositiveInt = 10
-    """width of the students that are cut down to the teacher's width and a fifth"""
+    """width of the students to be pruned, as a multiple of the teacher width"""
     polarity: NonNegativeFloat = 1
-    """p: strengths fall as 1/j^p"""
+    """p: the strength of teacher node j is proportional to 1/j^p"""
     points: Annotated[tuple[PositiveInt, ...], Len(min_length=2)] = (500, 2000, 8000, 20_000)
     """numbers of training points"""
     seeds: PositiveInt = 16
-    """students of each kind"""
+    """number of seeds"""
     epochs: PositiveInt = 20
-    """epochs of 1,000 steps of SGD before the fit"""
+    """epochs of 1,000 SGD steps before the Levenberg–Marquardt fit"""
     sigma: PositiveFloat = 1.5
     """standard deviation of the inputs"""
     tolerance: PositiveFloat = 1e-10
-    """largest |g₁| at any point and node"""
+    """largest |g₁| over points and nodes that counts as zero gradient"""
 
     def units(self) -> list[Unit]:
         kinds = [(self.over, N) for N in self.points] + [(self.wide, self.points[1])]
@@ -77,17 +90,17 @@ class ZeroGradient(Study):
             Unit(f"over{over}-points{N}-seed{seed}", {"over": over, "N": N, "seed": seed}, self.epochs * 1000, cost)
             for over, N in dict.fromkeys(kinds)
             for seed in range(self.seeds)
-            # about 60 steps, each a product of N rows with all weights of the lowest layer and as much for the rest
+            # About 60 fit steps, each a product of N rows with all weights of the lowest layer, and as much again.
             for cost in (140 * 2.0 * N * (over * self.m * (self.d + 1)) ** 2,)
         ]
 
     @property
     def kept(self) -> range:
-        """Numbers of nodes that a wide student is cut down to."""
+        """Numbers of nodes to which wide students are pruned."""
         return range(1, min(3, self.wide) * self.m + 1)
 
     def student(self, unit: Unit, tick: Tick) -> tuple[MLP, MLP, Task, Fit]:
-        """Teacher, student at zero gradient, the task, and how the fit ended."""
+        """Return the teacher, the student at zero gradient, the task, and the result of the fit."""
         over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
         star = teacher((self.d, self.m, self.C), seeds=[seed], polarity=self.polarity, root=self.root)
         task = Task(star, Gaussian(self.d, self.sigma), seeds=[seed], n_train=N, n_held_out=5000, root=self.root)
@@ -136,17 +149,18 @@ class ZeroGradient(Study):
     def claims(self, result: xr.Dataset) -> list[Claim]:
         narrow, wide = (fitted(result.sel(over=over), self.tolerance) for over in (self.over, self.wide))
         narrow = narrow.sel(points=list(self.points))
-        return [slope(narrow.epsilon), spare(narrow.spare), cut(wide.lost.sel(points=self.points[1]), self.m)]
+        over_points = [slope(narrow.epsilon), spare(narrow.spare)] if len({*self.points}) > 1 else []
+        return [*over_points, cut(wide.lost.sel(points=self.points[1]), self.m)]
 
 
 @torch.no_grad()
 def share_of(net: MLP, some: Bool[Tensor, " n"], x: Tensor) -> float:
-    """The share of the output's variance that some of the nodes add.
+    """Return the share of the output's variance that some of the nodes contribute.
 
     Args:
-        net: one network of two layers.
-        some: those nodes.
-        x: points.
+        net: A single two-layer network.
+        some: Which hidden nodes to include, (n,).
+        x: Points, (N, d).
     """
     f, y = (t[0] for t in net.layers(x))
     added = f[:, some] @ net.W[1][0][some]

@@ -1,0 +1,99 @@
+"""Keeps what the docs show of stored runs: figures, claims and demonstrations, and the tables of the README.
+
+    python docs/build/collect.py RUNS
+
+The largest unchanged preset of each study is taken, as in the report.
+"""
+
+import argparse
+import json
+import re
+import shutil
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from relulab.lab.show.report.finished_run import FinishedRun, read_check, read_run
+from relulab.lab.show.report.forms import Unreadable
+from relulab.lab.show.report.overview import one_per_study
+from relulab.lab.show.words import VERDICTS, number
+
+DOCS = Path(__file__).parent.parent
+WIDTH = 1400  # pixels of a figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path)
+    runs = parser.parse_args().runs
+    target = DOCS / "results"
+    target.mkdir(exist_ok=True)
+    for old in target.glob("*.png"):
+        old.unlink()
+    studies = [study(run, target) for run in sorted(one_per_study(finished(runs)), key=lambda run: run.about.study)]
+    checks = {path.stem: read_check(path).about.model_dump() for path in sorted(runs.glob("checks/*.json"))}
+    for name, content in (("studies", studies), ("checks", checks)):
+        text = json.dumps(content, ensure_ascii=False, indent=1)
+        (target / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    readme = DOCS.parent / "README.md"
+    readme.write_text(with_claims(readme.read_text(encoding="utf-8"), studies), encoding="utf-8")
+
+
+def finished(runs: Path) -> list[FinishedRun]:
+    found = []
+    for path in sorted({file.parent for file in runs.glob("*/*/config.json")}):
+        try:
+            found.append(read_run(path))
+        except Unreadable as reason:
+            print(f"{path} is left out: {reason}")
+    return found
+
+
+def study(run: FinishedRun, target: Path) -> dict[str, Any]:
+    """What the gallery needs of a run; its figures are written smaller."""
+    figures = []
+    for one in run.figures:
+        file = f"{run.about.study}-{one.figure}.png"
+        small(run.path / "figures" / f"{one.figure}.png", target / file)
+        figures.append({"figure": one.figure, "caption": one.caption, "file": file})
+    for one in run.animations:
+        file = f"{run.about.study}-{one.animation}.gif"
+        shutil.copyfile(run.path / "figures" / f"{one.animation}.gif", target / file)
+        figures.append({"figure": one.animation, "caption": one.caption or one.words, "file": file})
+    about = run.about
+    return {
+        "study": about.study, "title": about.title, "ids": about.ids, "source": about.source, "about": about.about,
+        "preset": about.preset, "figures": figures, "claims": [claim.model_dump() for claim in run.claims],
+    }  # fmt: skip
+
+
+def small(source: Path, target: Path) -> None:
+    with Image.open(source) as picture:
+        picture = picture.convert("RGB")
+        if picture.width > WIDTH:
+            picture = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+        content = BytesIO()
+        picture.quantize(96).save(content, "PNG", optimize=True)
+    target.write_bytes(content.getvalue())
+
+
+def with_claims(text: str, studies: list[dict[str, Any]]) -> str:
+    """The README with the first claim of each study, and every claim that did not hold, in its table."""
+    rows = ["| item | claim | measured [95%] | verdict |", "| --- | --- | --- | --- |"]
+    for one in studies:
+        for i, claim in enumerate(one["claims"]):
+            if i == 0 or claim["verdict"] != "HOLDS":
+                interval = f"{number(claim['measured'])} [{number(claim['low'])}, {number(claim['high'])}]"
+                says = f"{claim['says']} ({claim['statistic']})" if claim["statistic"] else claim["says"]
+                says = says.replace("|", "∣")
+                rows.append(
+                    f"| {claim['id'].rpartition('.')[0]} | {says} | {interval} | {VERDICTS[claim['verdict']]} |"
+                )
+    table = "\n".join(rows)
+    return re.sub(r"(?<=<!-- CLAIMS -->\n).*?(?=\n<!-- /CLAIMS -->)", lambda _: table, text, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    main()
