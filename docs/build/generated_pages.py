@@ -1,6 +1,7 @@
 """The pages of the site that are made from the code and from stored results."""
 
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from relulab.core.door import LINE
 from relulab.lab.index import Entry, entries, papers, subjects
 from relulab.lab.paper import paper_of
 from relulab.lab.show.entry_document import document, usages
+from relulab.lab.show.typeset import is_word
 from relulab.lab.show.words import VERDICTS, check_detail, claim_detail
 
 DOCS = Path(__file__).parent.parent
@@ -35,7 +37,7 @@ def generated_pages() -> dict[str, str]:
     return pages | {f"api/{name}.md": api(f"relulab.{name}", one.package) for name, one in subjects().items()}
 
 
-def in_print_order(things: list[Entry]) -> list[Entry]:
+def in_print_order(things: Sequence[Entry]) -> list[Entry]:
     """Things by paper, then in the order in which the paper prints them."""
     tags = list(papers())
     return sorted(
@@ -92,7 +94,9 @@ def theorem(entry: Entry, check: dict[str, Any] | None) -> str:
     lines = [f"# {entry.title}", "", f"{', '.join(entry.ids)}: {entry.source}", ""]
     lines += [f"> {line}" for line in entry.about.split("\n")]
     if details["symbols"]:
-        lines += ["", "## Symbols", ""] + [f"- ${symbol}$: {text}" for symbol, text in details["symbols"].items()]
+        lines += ["", "## Symbols", ""] + [
+            f"- {symbol if is_word(symbol) else f'${symbol}$'}: {text}" for symbol, text in details["symbols"].items()
+        ]
     lines += ["", "## Demonstrations", "", f"`relulab check {id}` runs them."]
     for case in check["demonstrations"] if check else []:
         lines += ["", f"### {case['name'][0].upper()}{case['name'][1:]}", "", f"Verdict: {badge(case['verdict'])}", ""]

@@ -24,6 +24,7 @@ TEXTS = [
     "the file my_study.py and RELULAB_DATA in a 2 × 3 table takes 12 s",
     "Points, «(n, d)» with «d ≥ 2»; unit of A follows unit of B",
     "slope of «log ε» on «log N», «p = 0.5», 1 or 2",
+    "the second moment «E[xxᵀ]» of «(log n/n)^κ» with «v_kᵀv*_j»",
     "«α_kj ≠ 0» against 0.5 of 0.08's",
 ]
 

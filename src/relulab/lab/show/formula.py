@@ -10,8 +10,8 @@ FUNCTIONS = re.compile(
 )
 WORDS = frozenset({"and", "as", "at", "by", "for", "if", "in", "is", "of", "on", "or", "to", "with"})
 ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308": "¨"}
-SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌ₐₑᵢⱼₖₗₘₙₚᵣₛₜₓ", "0123456789+−=aeijklmnprstx", strict=True))
-SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼ᵀⁿⁱᵏᵈˡᵐ", "0123456789+−=⊤nikdlm", strict=True))
+SUBSCRIPTS: dict[str, str] = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌ₐₑᵢⱼₖₗₘₙₚᵣₛₜₓ", "0123456789+−=aeijklmnprstx", strict=True))
+SUPERSCRIPTS: dict[str, str] = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼ᵀⁿⁱᵏᵈˡᵐ", "0123456789+−=⊤nikdlm", strict=True))
 FRACTIONS = {"½": "12", "¼": "14", "¾": "34", "⅓": "13", "⅔": "23", "⅛": "18"}
 WRITTEN = {"<=": "≤", ">=": "≥", "==": "=", "->": "→", "!=": "≠", "-": "−", "Σ": "∑", "Π": "∏", "'": "′"}
 LARGE = "∑∏∫"

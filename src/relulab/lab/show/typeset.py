@@ -12,16 +12,23 @@ LETTER = rf"[^\W\d_](?:{ACCENT})?"
 SCRIPT = r"(?:\{[^{}]*\}|\([^()]*\)|[-−+]?[A-Za-z0-9α-ωϵ]+(?:\.\d+)?(?:')*|\*)"
 RAISED = "[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼ᵀⁿⁱᵏᵈˡᵐ₀₁₂₃₄₅₆₇₈₉₊₋₌ₐₑᵢⱼₖₗₘₙₚᵣₛₜₓ]"
 GREEK = "[α-ωϵϕΓΔΘΛΞΠΦΨΩℓ]"
+START = "(?<![A-Za-z0-9])"
+STRONG = (
+    # a letter, a product such as xx in xxᵀ, or a function, with indices or powers
+    rf"(?:{START}(?:[a-z]{{2}}(?=ᵀ)|{LETTER}'?\*?)|\b(?:{FUNCTIONS.pattern}))(?:[_^]{SCRIPT}|{RAISED}+)+\*?'?",
+    rf"{START}{LETTER}\*(?![\w*])",  # w*
+    rf"[‖|](?:\^{SCRIPT}|{RAISED}+)|\d+{RAISED}+|\d\^{SCRIPT}",
+    rf"[‖√∑∏∫∂∇∈∉∩∪⊂⊥≤≥≠≈≪≫∝∞⋯½¼¾⅓⅔]|Σ(?:_{SCRIPT})?",
+    rf"(?<![A-Za-z]){GREEK}{ACCENT}?'*|{START}[^\W\d_]{ACCENT}",
+    r"\bd[tsx]\b|\b\d+(?:\.\d+)?e[+-]?\d+\b",  # of an integral; a number such as 1e-06
+)
 PIECES = {
     "code": r"``?[^`]+``?",
     "id": r"\b[A-Z][A-Z0-9]+(?:\.[\w.-]*\w)?\b"
     r"|\b[A-Za-z]\w*\.(?:\w+\.?)+(?<!\d)\b|--\w[\w-]*|\b\w+(?:/\w+)*\.[a-z]\w*\b"
     r"|(?<!\w)\((?:[A-Z]\.\d+|\d+\.\d+|[a-d](?=\)\s))\)",
     "closing": rf"[)\]}}](?:\^{SCRIPT}|{RAISED}+)+",
-    "strong": rf"(?:(?<![A-Za-z0-9]){LETTER}'?\*?|\b(?:{FUNCTIONS.pattern}))(?:[_^]{SCRIPT}|{RAISED}+)+\*?'?"
-    rf"|(?<![A-Za-z0-9]){LETTER}\*(?![\w*])|[‖|](?:\^{SCRIPT}|{RAISED}+)|\d+{RAISED}+|\d\^{SCRIPT}"
-    rf"|[‖√∑∏∫∂∇∈∉∩∪⊂⊥≤≥≠≈≪≫∝∞⋯½¼¾⅓⅔]|Σ(?:_{SCRIPT})?|(?<![A-Za-z]){GREEK}{ACCENT}?'*|(?<![A-Za-z0-9])[^\W\d_]{ACCENT}"
-    r"|\bd[tsx]\b|\b\d+(?:\.\d+)?e[+-]?\d+\b",
+    "strong": "|".join(STRONG),
     "function": rf"\b(?:{FUNCTIONS.pattern})\b",
     "word": r"[^\W\d_]{2,}(?:['’\-‑][^\W\d_]+)*|[^\W\d_]['’][^\W\d_]+|(?<=\d)['’]s\b",
     "number": r"\d(?:[\d,]*\d)?(?:\.\d+)?|…",
@@ -51,6 +58,16 @@ def typeset(text: str) -> str:
 <mo form="postfix" stretchy="false">‖</mo></mrow></math> &amp; more, for <math><mi>n</mi><mo>&lt;</mo><mi>d</mi></math>'
     """
     return with_formulas(text, mathml, escape, lambda code: f"<code>{escape(code)}</code>")
+
+
+def is_word(symbol: str) -> bool:
+    """Whether what a list of symbols defines is a word rather than a formula.
+
+    >>> is_word("support example"), is_word("w_j"), is_word("log")
+    (True, False, False)
+    """
+    first = re.match(r"[A-Za-z]{3,}", symbol)
+    return bool(first) and not FUNCTIONS.fullmatch(first.group())
 
 
 def with_formulas(

@@ -18,7 +18,7 @@ from relulab.lab.show.report.forms import Unreadable
 from relulab.lab.show.report.overview import Section, one_per_study, sections
 from relulab.lab.show.report.stamps import Stamps, stamp
 from relulab.lab.show.report.thumbnail import thumbnail
-from relulab.lab.show.typeset import typeset
+from relulab.lab.show.typeset import is_word, typeset
 from relulab.lab.show.words import VERDICTS, check_detail, claim_detail, number, size, span, value
 
 T = TypeVar("T")
@@ -121,8 +121,7 @@ def _environment() -> Environment:
         loader=PackageLoader("relulab.lab.show.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters |= {
-        "number": number, "size": size, "span": span, "value": value, "math": lambda text: Markup(typeset(text)),
-        "formula": lambda text: Markup(mathml(text)),
+        "number": number, "size": size, "span": span, "value": value, "math": _math, "symbol": _symbol,
     }  # fmt: skip
     more: dict[str, Any] = {
         "verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING,
@@ -130,6 +129,14 @@ def _environment() -> Environment:
     }  # fmt: skip
     environment.globals.update(more)
     return environment
+
+
+def _math(text: str) -> Markup:
+    return Markup(typeset(text))
+
+
+def _symbol(text: str) -> Markup:
+    return _math(text) if is_word(text) else Markup(mathml(text))
 
 
 def _readable(make: Callable[[Any], T], things: Iterable[Any], damaged: dict[Path, str]) -> Iterator[T]:

@@ -63,7 +63,7 @@ def _draw_risks(ax: Axes, report: TransferReport) -> None:
     ax.vlines(n, low.clip(below), high, color=BLUE, lw=1, zorder=3)
     positive_risk = risk > 0
     if positive_risk.any():
-        level = f"{100 * report.law.confidence:.4g}%"
+        level = f"{100 * (report.law.confidence or 0.0):.4g}%"
         ax.plot(n[positive_risk], risk[positive_risk], "o-", color=BLUE, ms=4, label=f"measured, {level} interval")
     if not positive_risk.all():
         none = ~positive_risk
