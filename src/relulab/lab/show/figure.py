@@ -10,16 +10,13 @@ from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
 
-# The palette. Colors by hue, then grays from dark to light.
-RED = "#d1495b"
-ORANGE = "#e07b39"
-AMBER = "#e08e1b"
-GOLD = "#edae49"
-LEAF = "#5a9a4e"
-GREEN = "#2a9d5c"
-TEAL = "#00798c"
-BLUE = "#30638e"
-PURPLE = "#8d5a97"
+# The palette. Colors that the color-blind can tell apart (Okabe and Ito), then grays from dark to light.
+RED = "#d55e00"
+GOLD = "#e69f00"
+TEAL = "#009e73"
+SKY = "#56b4e9"
+BLUE = "#0072b2"
+PURPLE = "#cc79a7"
 INK = "#222222"
 COAL = "#333333"
 SLATE = "#444444"

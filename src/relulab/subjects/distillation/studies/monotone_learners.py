@@ -11,7 +11,7 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import BLUE, GREEN, ORANGE, panels
+from relulab.lab.show.figure import BLUE, RED, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.instruments.monotonicity import monotonicity
@@ -96,7 +96,7 @@ class MonotoneLearners(Study):
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
-        colors = [BLUE, ORANGE, *[GREEN] * len(self.delta)]
+        colors = [BLUE, RED, *[TEAL] * len(self.delta)]
         for ax, kind in zip(axes[0], KINDS, strict=True):
             r = result.sel(q=kind)
             for name, color in zip(self.learners, colors, strict=True):

@@ -37,8 +37,8 @@ class RecoveryOrder(TwoLayer):
     presets: ClassVar = {"smoke": {**SMOKE, "over": (5,)}, "quick": {"seeds": 8, "epochs": 30}}
     captions: ClassVar = {
         "best": "Correlation of each teacher node with its best student over the epochs, in one seed, from the "
-        "strongest node (blue) to the weakest (red). Strong nodes reach 1 early and weak nodes late. Answers figure 8 "
-        "of SS and figure 7 of S0.",
+        "strongest node (dark) to the weakest (yellow). Strong nodes reach 1 early and weak nodes late. Answers figure "
+        "8 of SS and figure 7 of S0.",
         "focus": "Correlation of every student with each of the strongest teacher nodes. Rows are seeds, columns are "
         "teacher nodes, and a student keeps its color along a row. Many students follow node 1 first, and some of them "
         "leave it later for a weaker node. Answers figure 6 of S0.",
@@ -87,12 +87,12 @@ class RecoveryOrder(TwoLayer):
         first_seed = result.isel(seed=0)
         figure, axes = panels(1, len(self.polarity), sharey=True)
         for ax, p in zip(axes[0], self.polarity, strict=True):
-            for node, color in zip(first_seed.node, self._rainbow(), strict=True):
+            for node, color in zip(first_seed.node, self._colors(), strict=True):
                 ax.plot(first_seed.epoch, first_seed.best.sel(polarity=p, node=node), color=color, lw=0.9)
             loss = np.log10(float(first_seed.loss.sel(polarity=p, epoch=self.epochs)))
             ax.set(title=f"p = {p:g}, log₁₀ loss = {loss:.2f}", xlabel="epoch", ylim=(0, 1.02))
         axes[0, 0].set_ylabel("correlation of the best student")
-        figure.suptitle("Blue: strongest node; red: weakest", fontsize=9)
+        figure.suptitle("Dark: strongest node; yellow: weakest", fontsize=9)
         return figure
 
     def _focus(self, result: xr.Dataset) -> Figure:
@@ -100,7 +100,7 @@ class RecoveryOrder(TwoLayer):
         shown = result.sel(polarity=p).isel(seed=slice(0, 3))
         nodes = range(result.sizes["watched"])
         figure, axes = panels(shown.sizes["seed"], len(nodes), width=2, height=1.5, sharex=True, sharey=True)
-        colors = colormaps["turbo"](np.linspace(0, 1, shown.sizes["student"]))
+        colors = colormaps["viridis"](np.linspace(0, 1, shown.sizes["student"]))
         for row, seed in zip(axes, shown.seed, strict=True):
             for ax, node in zip(row, nodes, strict=True):
                 lines = shown.rho.sel(seed=seed).isel(watched=node).transpose("epoch", "student")
@@ -124,14 +124,11 @@ class RecoveryOrder(TwoLayer):
             ax.errorbar(epochs.node, mean, 2 * error, fmt="o", ms=3, color=BLUE, lw=1)
             ax.set(title=f"p = {p:g}", xlabel="teacher node", ylim=(0, self.epochs + 2))
         axes[0, 0].set_ylabel("epoch of recovery")
-        figure.suptitle(
-            f"Mean over {self.seeds} seeds",
-            fontsize=9,
-        )
+        figure.suptitle(f"Mean over {self.seeds} seeds", fontsize=9)
         return figure
 
-    def _rainbow(self) -> np.ndarray:
-        return colormaps["jet"](np.linspace(0, 1, self.m))
+    def _colors(self) -> np.ndarray:
+        return colormaps["viridis"](np.linspace(0, 1, self.m))
 
     def recovered_at(self, result: xr.Dataset) -> xr.DataArray:
         """Return the first epoch at which each node is recovered, or one more than the last if it never is."""

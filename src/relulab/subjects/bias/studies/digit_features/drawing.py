@@ -5,11 +5,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import AMBER, BLUE, GRAY, LEAF, RED, SILVER, legend, panels
+from relulab.lab.show.figure import BLUE, GOLD, GRAY, RED, SILVER, TEAL, legend, panels
 
-COLORS = {"different": BLUE, "both 0": AMBER, "both 1": LEAF}
+COLORS = {"different": BLUE, "both 0": GOLD, "both 1": TEAL}
 LABELS = {"different": "different classes", "both 0": "both zeros", "both 1": "both ones"}
-PLUS, MINUS = AMBER, BLUE
+PLUS, MINUS = GOLD, BLUE
 NAMES = ("images", *(f"layer {l}" for l in range(1, 8)))
 SHOWN = 10  # number of singular values, as in the paper
 

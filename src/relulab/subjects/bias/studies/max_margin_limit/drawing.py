@@ -5,10 +5,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import BLUE, GOLD, GRAY, ORANGE, RED, SILVER, TEAL, panels
+from relulab.lab.show.figure import BLUE, GOLD, GRAY, RED, SILVER, TEAL, panels
 
 KINDS = {"paper": ("the paper's data", RED), "spanning": ("spanning support examples", TEAL)}
-PLACES = {"off": SILVER, "positive": ORANGE, "negative": BLUE, "undecided": GOLD}
+PLACES = {"off": SILVER, "positive": RED, "negative": BLUE, "undecided": GOLD}
 FRAMES = 90
 
 

@@ -5,9 +5,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import ASH, BLUE, ORANGE, TEAL, panels
+from relulab.lab.show.figure import ASH, BLUE, RED, TEAL, panels
 
-POSITIVE, NEGATIVE, PLAIN = ORANGE, BLUE, TEAL
+POSITIVE, NEGATIVE, PLAIN = RED, BLUE, TEAL
 
 
 def singular_values(ax: Axes, result: xr.Dataset, layer: int) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import ASH, BLUE, ORANGE, SLATE, TEAL, legend, panels
+from relulab.lab.show.figure import ASH, BLUE, RED, SLATE, TEAL, legend, panels
 
 FLOOR = 1e-8  # smaller risks are drawn at this value
 
@@ -37,7 +37,7 @@ def random_tasks(result: xr.Dataset) -> Figure:
     ax = axes[0, 0]
     risk, bound = (result[k].values.ravel().clip(FLOOR) for k in ("task_risk", "task_bound"))
     margin = result.task_widest.values.ravel() < np.pi / 2
-    for shown, color, label in ((margin, ORANGE, "with margin"), (~margin, BLUE, "without margin")):
+    for shown, color, label in ((margin, RED, "with margin"), (~margin, BLUE, "without margin")):
         ax.plot(risk[shown], bound[shown], "o", color=color, ms=2, alpha=0.5, label=label)
     ax.plot([FLOOR, 1], [FLOOR, 1], color=ASH, lw=0.8)
     ax.set(

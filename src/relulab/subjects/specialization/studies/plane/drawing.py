@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import AMBER, BLUE, CLOUD, GRAY, INK, LEAF, PURPLE, RED, TEAL, legend, panels
+from relulab.lab.show.figure import BLUE, CLOUD, GOLD, GRAY, INK, PURPLE, RED, SKY, TEAL, legend, panels
 
 WINDOW = 0.6  # the printed figure shows |x₁|, |x₂| ≤ 0.6
 V_K = r"$\|v_k\|$"
 FAR, NEAR = RED, TEAL
 DASHES = (3, 3.75)
-COLORS = (RED, AMBER, TEAL, BLUE, PURPLE, LEAF)
+COLORS = (RED, GOLD, TEAL, BLUE, PURPLE, SKY)
 
 
 def boundary(w: Float[np.ndarray, "n 2"], b: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 2 2"]:
