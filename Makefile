@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup reproduce check test style docs benchmark wheel clean
+.PHONY: setup reproduce check test style docs results benchmark wheel clean
 .DELETE_ON_ERROR:
 
 setup: .venv/ready
@@ -33,6 +33,10 @@ style: setup
 
 docs: setup
 	$(BIN)/python docs/build/site.py site
+
+# What the docs and the README show of runs: from the stored ones, the largest preset of each study.
+results: reproduce
+	$(BIN)/python docs/build/collect.py runs
 
 benchmark: setup
 	$(BIN)/python benchmarks/training.py

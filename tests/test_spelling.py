@@ -18,7 +18,7 @@ BRITISH = re.compile(
     r"|(?:behavi|col|fav|flav|harb|hon|hum|lab|neighb|rum|sav|vap|vig)our(?!ier)"
     r"|(?:label|model|travel|cancel|signal|channel|total|level|fuel|counsel|marvel|quarrel)l(?:ed|ing|er)(?!by)"
     r"|(?:cent|fib|theat|calib|lit|lust|meag|somb|spect)re(?:[ds])?\b|metre(?:s)?\b|catalogue|dialogue|analogue"
-    r"|learnt\b|burnt\b|spelt\b|dreamt\b|whilst\b|amongst\b|towards\b|afterward\b|grey\b|judgement|acknowledgement"
+    r"|learnt\b|burnt\b|spelt\b|dreamt\b|whilst\b|amongst\b|towards\b|afterwards\b|grey\b|judgement|acknowledgement"
     r"|artefact|licence\b|defence\b|offence\b|practise|programme\b|sceptic|mould|plough|ageing\b|storey|tyre\b"
     r"|fulfil\b|enrol\b|instal\b|skilful|wilful|aluminium|cheque|draught|gaol|kerb|pyjama|set-up"
     r")"

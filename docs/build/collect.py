@@ -17,7 +17,7 @@ from PIL import Image
 
 from relulab.lab.show.report.finished_run import FinishedRun, read_check, read_run
 from relulab.lab.show.report.forms import Unreadable
-from relulab.lab.show.report.overview import one_per_study
+from relulab.lab.show.report.overview import one_per_study, sections
 from relulab.lab.show.words import VERDICTS, number
 
 DOCS = Path(__file__).parent.parent
@@ -32,7 +32,8 @@ def main() -> None:
     target.mkdir(exist_ok=True)
     for old in target.glob("*.png"):
         old.unlink()
-    studies = [study(run, target) for run in sorted(one_per_study(finished(runs)), key=lambda run: run.about.study)]
+    shown = [run for section in sections(one_per_study(finished(runs)), []) for run in section.runs]
+    studies = [study(run, target) for run in shown]
     checks = {path.stem: read_check(path).about.model_dump() for path in sorted(runs.glob("checks/*.json"))}
     for name, content in (("studies", studies), ("checks", checks)):
         text = json.dumps(content, ensure_ascii=False, indent=1)
@@ -91,8 +92,10 @@ def with_claims(text: str, studies: list[dict[str, Any]]) -> str:
                 rows.append(
                     f"| {claim['id'].rpartition('.')[0]} | {says} | {interval} | {VERDICTS[claim['verdict']]} |"
                 )
-    table = "\n".join(rows)
-    return re.sub(r"(?<=<!-- CLAIMS -->\n).*?(?=\n<!-- /CLAIMS -->)", lambda _: table, text, flags=re.DOTALL)
+    presets = " and ".join(f"`{preset}`" for preset in sorted({one["preset"] for one in studies}))
+    about = f"The first claim of each study and every claim that did not hold, from runs on {presets}:"
+    table = "\n".join(["<!-- CLAIMS -->", about, "", *rows, "<!-- /CLAIMS -->"])
+    return re.sub(r"<!-- CLAIMS -->.*<!-- /CLAIMS -->", lambda _: table, text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

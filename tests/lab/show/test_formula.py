@@ -12,7 +12,9 @@ from relulab.lab.show.formula import mathml
 
 KNOWN = {
     "v*_j": "<msubsup><mi>v</mi><mi>j</mi><mo>∗</mo></msubsup>",
-    "ρ_{jj'}": "<msub><mi>ρ</mi><mrow><mi>j</mi><msup><mi>j</mi><mo>′</mo></msup></mrow></msub>",
+    "ρ_{jj'}": "<msub><mi>ρ</mi><mrow><mi>j</mi><mrow><mi>j</mi>′</mrow></mrow></msub>",
+    "h_k'": "<msub><mi>h</mi><mrow><mi>k</mi>′</mrow></msub>",
+    "ε'": "<mrow><mi>ε</mi>′</mrow>",
     "x_iᵀ": "<msubsup><mi>x</mi><mi>i</mi><mo>⊤</mo></msubsup>",
     "w̃": '<mover accent="true"><mi>w</mi><mo>~</mo></mover>',
     "ŵ": '<mover accent="true"><mi>w</mi><mo>^</mo></mover>',
@@ -36,7 +38,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("formula", KNOWN)
 def test_known_formulas(formula):
-    fences = re.sub(r'<mo form="\w+" stretchy="false">(.)</mo>', r"\1", mathml(formula))
+    fences = re.sub(r'<mo (?:form="\w+" stretchy="false"|lspace="0" rspace="0")>(.)</mo>', r"\1", mathml(formula))
     assert fences == f"<math>{KNOWN[formula]}</math>"
 
 

@@ -13,8 +13,9 @@ ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308
 SUBSCRIPTS: dict[str, str] = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌ₐₑᵢⱼₖₗₘₙₚᵣₛₜₓ", "0123456789+−=aeijklmnprstx", strict=True))
 SUPERSCRIPTS: dict[str, str] = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼ᵀⁿⁱᵏᵈˡᵐ", "0123456789+−=⊤nikdlm", strict=True))
 FRACTIONS = {"½": "12", "¼": "14", "¾": "34", "⅓": "13", "⅔": "23", "⅛": "18"}
-WRITTEN = {"<=": "≤", ">=": "≥", "==": "=", "->": "→", "!=": "≠", "-": "−", "Σ": "∑", "Π": "∏", "'": "′"}
+WRITTEN = {"<=": "≤", ">=": "≥", "==": "=", "->": "→", "!=": "≠", "-": "−", "Σ": "∑", "Π": "∏"}
 LARGE = "∑∏∫"
+PRIME = '<mo lspace="0" rspace="0">′</mo>'  # not raised: the sign is, in most fonts
 PAIRS = {"(": ")]", "[": "])", "{": "}", "‖": "‖", "|": "|", "⌈": "⌉", "⌊": "⌋", "⟨": "⟩"}
 TOKEN = re.compile(
     r"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z]{2,}(?![\u0300-\u036f])|[^\W\d_][\u0300-\u036f]?"
@@ -90,7 +91,7 @@ class _Reader:
         return "".join(parts)
 
     def group(self, until: str) -> str:
-        """What is inside a group whose opening sign comes next."""
+        """The contents of a group; its opening sign is the next token."""
         self.next()
         inside = self.row(until)
         self.at += 1
@@ -136,9 +137,12 @@ class _Reader:
                 sub += self._run(SUBSCRIPTS)
             elif text in SUPERSCRIPTS:
                 sup += self._run(SUPERSCRIPTS)
-            elif text == "'" or (text == "*" and self._starred(base)):
+            elif text == "*" and self._starred(base):
                 self.next()
-                sup += "<mo>′</mo>" if text == "'" else "<mo>∗</mo>"
+                sup += "<mo>∗</mo>"
+            elif text == "'":
+                self.next()
+                base = f"<mrow>{base}{PRIME}</mrow>"
             else:
                 break
         large = self.display and any(sign in base for sign in LARGE)
@@ -155,7 +159,7 @@ class _Reader:
         if self.peek() in ("{", "("):
             return self.group(PAIRS[self.peek()])
         parts = self._signed()
-        while self.at < len(self.tokens) and not self.tokens[self.at].spaced and re.match(r"[^\W_]", self.peek()):
+        while self.peek() and not self.tokens[self.at].spaced and re.match(r"[^\W_]|'", self.peek()):
             if self.peek() in SUPERSCRIPTS or self.peek() in SUBSCRIPTS:
                 break
             parts += _leaf(self.next())
@@ -186,6 +190,8 @@ def _leaf(text: str) -> str:
         return _number(text)
     if text[0].isalpha():
         return _name(text)
+    if text == "'":
+        return PRIME
     text = WRITTEN.get(text, "∗" if text == "*" else text)
     return f"<mi>{text}</mi>" if text in "∞…∅" else f"<mo>{escape(text)}</mo>"
 

@@ -73,9 +73,11 @@ class FinishedRun:
 
     @property
     def command(self) -> str:
-        """What makes this run again, to be pasted into a shell."""
+        """What makes this run again, to be pasted into a shell; a study from a user's own file is named by its path."""
+        file = forms.read(self.path / "config.json", dict[str, Any]).get("file")
+        study = file if isinstance(file, str) else self.about.study
         changes = (word for key, value in self.about.changes.items() for word in ("--set", f"{key}={_word(value)}"))
-        return shlex.join(["relulab", "run", self.about.study, "--preset", self.about.preset, *changes])
+        return shlex.join(["relulab", "run", study, "--preset", self.about.preset, *changes])
 
     @property
     def seeds(self) -> str:
