@@ -112,7 +112,9 @@ def theorem(entry: Entry, check: dict[str, Any] | None) -> str:
 
 
 def row(check: dict[str, Any]) -> str:
-    detail = check_detail(check["detail"], *(check[name] for name in ("measured", "relation", "bound", "error")))
+    detail = check_detail(
+        check["detail"], *(check[name] for name in ("measured", "relation", "bound", "error", "holds"))
+    )
     return f"- {SIGNS[check['holds']]} {check['says']}: {detail}"
 
 
@@ -123,7 +125,10 @@ def measurements() -> str:
     for entry in entries("measurement"):
         about = document(entry)
         lines += ["", f"## {entry.name}", "", entry.about, "", "```sh", about["run"], "```", ""]
-        lines += [f"- `{name}`: {meaning}" for name, meaning in about["options"].items()]
+        arguments = (*entry.details["arguments"], "--out", "--figure")
+        for name, meaning in about["options"].items():
+            shown = name if name in arguments else f"--{name.replace('_', '-')}"
+            lines.append(f"- `{shown}`: {meaning}")
     return "\n".join(lines) + "\n"
 
 

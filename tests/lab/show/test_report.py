@@ -274,7 +274,7 @@ def test_items_are_in_the_order_of_print(copy, tmp_path):
 
 
 def test_no_runs_is_said_and_so_is_why(copy, tmp_path):
-    with pytest.raises(UserError, match="run one first"):
+    with pytest.raises(UserError, match="run a study first"):
         build(tmp_path / "nowhere", tmp_path / "out")
     shutil.rmtree(copy / "checks")
     for path in copy.glob("*/*/status.json"):

@@ -25,6 +25,7 @@ TEXTS = [
     "Points, «(n, d)» with «d ≥ 2»; unit of A follows unit of B",
     "slope of «log ε» on «log N», «p = 0.5», 1 or 2",
     "the second moment «E[xxᵀ]» of «(log n/n)^κ» with «v_kᵀv*_j»",
+    "M. Phuong, C. H. Lampert: the rank of «W». Right: more",
     "«α_kj ≠ 0» against 0.5 of 0.08's",
 ]
 

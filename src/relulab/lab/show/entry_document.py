@@ -1,5 +1,6 @@
-"""What ``relulab show`` says of an entry of the index."""
+"""The document that ``relulab show`` prints for an entry of the index."""
 
+import re
 from typing import Any
 
 from relulab.lab.index.contents import how_to_run
@@ -14,21 +15,22 @@ def document(entry: Entry) -> dict[str, Any]:
 
 def _study(entry: Entry) -> dict[str, Any]:
     details = entry.details
-    found = {
+    document = {
         "study": entry.name, "ids": list(entry.ids), "title": entry.title, "source": entry.source,
         "about": entry.about, "remarks": details["remarks"], "fields": details["fields"],
         "meanings": details["meanings"], "presets": details["presets"], "run": f"{how_to_run(entry)} --preset quick",
     }  # fmt: skip
-    return found | ({"needs": details["needs"]} if details["needs"] else {})
+    return document | ({"needs": details["needs"]} if details["needs"] else {})
 
 
 def _theorem(entry: Entry) -> dict[str, Any]:
-    found = {
+    document = {
         "theorem": entry.ids[0], "title": entry.title, "source": entry.source, "statement": entry.about,
+        "symbols": entry.details["symbols"], "in print": entry.details["in_print"],
         "demonstrations": entry.details["demonstrations"], "run": how_to_run(entry),
     }  # fmt: skip
     on = usages(entry)
-    return found | ({"on files": on[0] if len(on) == 1 else on} if on else {})
+    return document | ({"on files": on[0] if len(on) == 1 else on} if on else {})
 
 
 def usages(entry: Entry) -> list[str]:
@@ -43,7 +45,7 @@ def usages(entry: Entry) -> list[str]:
 def _usage(entry: Entry, one: dict[str, Any]) -> str:
     """The command that checks a theorem on an input, with its settings and their defaults."""
     words = [f"--{o.name} {o.name.upper()}" if o.required else f"[--{o.name} {o.name.upper()}]" for o in one["options"]]
-    words += [f"--set {name}={'…' if value is None else plain(value)}" for name, value in one["settings"].items()]
+    words += [f"[--set {name}={'…' if value is None else plain(value)}]" for name, value in one["settings"].items()]
     return " ".join([how_to_run(entry), *words])
 
 
@@ -71,17 +73,34 @@ def _word(option: Option, arguments: tuple[str, ...]) -> str:
     return shown if option.name in arguments else f"--{option.name} {shown}"
 
 
-def readable(found: dict[str, Any]) -> dict[str, Any]:
-    """The document with its values as one would type them."""
-    found = dict(found)
-    meanings = found.pop("meanings", {})
+def readable(document: dict[str, Any]) -> dict[str, Any]:
+    """The document for a terminal: values as one would type them, paragraphs without line breaks, nothing twice.
+
+    Args:
+        document: A document of an entry.
+    """
+    document = {key: value for key, value in document.items() if value not in ("", {}, [])}
+    meanings = document.pop("meanings", {})
     if meanings:
-        found["fields"] = {k: f"{plain(v)}  ({meanings[k]})" for k, v in found["fields"].items()}
-        found["presets"] = {
+        document["fields"] = {k: f"{plain(v)}  ({meanings[k]})" for k, v in document["fields"].items()}
+        document["presets"] = {
             k: ", ".join(f"{n}={plain(v)}" for n, v in p.items()) or "the values above"
-            for k, p in found["presets"].items()
+            for k, p in document["presets"].items()
         }
-    return {k: ", ".join(v) if isinstance(v, list) else v for k, v in found.items()}
+    if document.get("title") == str(document.get("about", "")).rstrip("."):
+        del document["title"]
+    texts = {
+        key: _paragraphs(document[key]) for key in ("about", "remarks", "statement", "in print") if key in document
+    }
+    return {k: ", ".join(v) if isinstance(v, list) else v for k, v in (document | texts).items()}
+
+
+def _paragraphs(text: str) -> str:
+    """Lines joined to paragraphs; indented blocks, such as formulas and examples, stay as they are."""
+    blocks = text.split("\n\n")
+    return "\n\n".join(
+        block if re.search(r"^\s|>>>", block, re.MULTILINE) else block.replace("\n", " ") for block in blocks
+    )
 
 
 def plain(value: object) -> str:

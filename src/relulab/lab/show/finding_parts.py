@@ -31,5 +31,5 @@ def checks(document: Mapping[str, Any]) -> Iterator[Part]:
         if document[part]:
             yield Line(title, "strong")
             for check in document[part]:
-                numbers = (check[name] for name in ("measured", "relation", "bound", "error"))
+                numbers = (check[name] for name in ("measured", "relation", "bound", "error", "holds"))
                 yield Marked(SIGNS[check["holds"]], f"{check['says']}: {check_detail(check['detail'], *numbers)}")

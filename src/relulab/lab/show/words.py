@@ -22,25 +22,29 @@ def number(x: float | None) -> str:
     return f"{x:,}" if isinstance(x, int) else f"{x:.3g}"
 
 
-def check_detail(detail: str, measured: float | None, relation: str, bound: float | None, error: float | None) -> str:
+def check_detail(
+    detail: str, measured: float | None, relation: str, bound: float | None, error: float | None, holds: bool | None
+) -> str:
     """What was measured for a check, and what it must be: its own words, or made from the numbers.
 
-    >>> check_detail("", 113, "==", 0, 0.0), check_detail("", 0.5, "<=", 0.2, 0.1)
-    ('measured 113, must be 0', 'measured 0.5 ± 0.1, must be at most 0.2')
+    >>> check_detail("", 113, "==", 0, 0.0, False), check_detail("", 0.25, "<=", 0.2, 0.1, None)
+    ('measured 113, must be 0', 'measured 0.25 ± 0.1, must be at most 0.2: too uncertain to decide')
     """
     must = {"<=": "at most ", ">=": "at least ", "==": ""}[relation]
     within = f" ± {number(error)}" if error else ""
-    return detail or f"measured {number(measured)}{within}, must be {must}{number(bound)}"
+    undecided = ": too uncertain to decide" if holds is None else ""
+    return (detail or f"measured {number(measured)}{within}, must be {must}{number(bound)}") + undecided
 
 
 def claim_detail(statistic: str, measured: float | None, low: float | None, high: float | None, criterion: str) -> str:
     """What was measured for a claim, its interval and the criterion.
 
     >>> claim_detail("share", 0.7, 0.6, 0.8, "> 0.5, the 95% interval over 8 seeds")
-    'share: 0.7 [0.6, 0.8], must be > 0.5'
+    'share: 0.7 (95% interval 0.6 to 0.8), must be > 0.5'
     """
     must = criterion.partition(",")[0]
-    return f"{statistic or 'measured'}: {number(measured)} [{number(low)}, {number(high)}], must be {must}"
+    interval = f"95% interval {number(low)} to {number(high)}"
+    return f"{statistic or 'measured'}: {number(measured)} ({interval}), must be {must}"
 
 
 def span(seconds: float) -> str:

@@ -50,6 +50,7 @@ class About(Form):
     changes: dict[str, Any]
     config: dict[str, Any]
     paper: dict[str, Any]
+    meanings: dict[str, str] = {}
 
 
 class Status(Form):

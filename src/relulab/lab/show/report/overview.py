@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relulab.lab.index import papers
+from relulab.lab.index import entries, papers
 from relulab.lab.paper import Paper, paper_of
 from relulab.lab.show.report.finished_run import Checked, FinishedRun
 from relulab.lab.show.report.forms import Claim
@@ -35,10 +35,26 @@ class Section:
     runs: list[FinishedRun]
     rows: list[Row]
     theorems: list[Checked]
+    known: int
+    """number of theorems of the paper that can be checked"""
 
     @property
     def counts(self) -> Counter[str]:
         return Counter(row.claim.verdict for row in self.rows)
+
+    @property
+    def score(self) -> str:
+        """How many claims and theorems came out how, in a few words."""
+        total, parts = len(self.rows), []
+        if total:
+            parts.append(f"{self.counts['HOLDS']} of {total} claim{'s' * (total > 1)} hold{'s' * (total == 1)}")
+            parts += [
+                f"{self.counts[name]} {name.lower()}" for name in ("REFUTED", "INCONCLUSIVE") if self.counts[name]
+            ]
+        if self.theorems:
+            known = max(self.known, len(self.theorems))
+            parts.append(f"{self.right} of {known} theorem{'s' * (known > 1)} checked")
+        return ", ".join(parts)
 
     @property
     def right(self) -> int:
@@ -66,6 +82,7 @@ def sections(runs: Sequence[FinishedRun], checks: Sequence[Checked]) -> list[Sec
                 (check for check in checks if paper_of(check.about.theorem) == tag),
                 key=lambda check: paper.place(check.about.theorem),
             ),
+            sum(paper_of(entry.ids[0]) == tag for entry in entries("theorem")),
         )
         if section.runs or section.rows or section.theorems:
             shown.append(section)

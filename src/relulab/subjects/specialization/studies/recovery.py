@@ -142,8 +142,7 @@ class Recovery(TwoLayer):
             "1× students recover fewer nodes than 5× students",
             (share.sel(over=5) - share.sel(over=1)).sel(epoch=end).values,
             # The paper says "stuck"; these two numbers show how far that is true.
-            note=f"1× students recover {at_middle:.3f} of the nodes after {middle} epochs and {at_end:.3f} after {end} "
-            "epochs.",
+            note=f"1× students recover {at_middle:.1%} of the nodes by epoch {middle} and {at_end:.1%} by epoch {end}.",
             within=(-1, 1),
             statistic=f"share of nodes recovered after {end} epochs, difference 5× − 1×",
         )
