@@ -219,6 +219,23 @@ def test_networks_that_are_all_off_stand_still():
     assert clock.steps == 0 and torch.equal(net.W[0].data, before)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [lambda: balanced((4, 3, 1), [0, 1]), lambda: residual_default((4, 3, 1), [0, 1], depth=3, dtype=torch.float64)],
+)
+def test_networks_of_zeros_are_refused(make):
+    X, y = data(seeds=(0, 1))
+    net = make()
+    for W in net.W:
+        W.data[1] = 0
+    with pytest.raises(UserError, match="expected initial weights other than 0, got only zeros in lane 1, where"):
+        gradient_flow(net, X, y)
+    net = make()
+    net.W[-1].data[1] = 0  # a layer of zeros can grow
+    gradient_flow(net, X, y, steps=5)
+    assert net.W[-1].data[1].abs().max() > 0
+
+
 @pytest.mark.parametrize(("net", "change", "says"), [
     (lambda: MLP((4, 3, 1), dtype=torch.float64), {}, r"no biases .*, got MLP with widths \(4, 3, 1\), bias=True"),
     (lambda: balanced((4, 3, 1), [0]).float(), {}, r"in float64, got MLP .* torch\.float32"),

@@ -25,6 +25,17 @@ def test_a_dense_trajectory_is_known_between_its_snapshots():
         Trajectory(times, {"w": times}).at(times)
 
 
+def test_times_beyond_the_end_are_refused():
+    times = np.array([0.0, 0.1, 2.0])
+    path = Trajectory(times, {"w": times**2}, dense=lambda t: t**2)
+    assert path.at(np.array([2.0 * (1 + 1e-15), 0.0])).tolist() == pytest.approx([4.0, 0.0])
+    for beyond, given in ((5.0, "5"), (-0.5, "-0.5"), (np.nan, "nan")):
+        with pytest.raises(
+            UserError, match=rf"expected times from 0 to 2, .* got {given}: follow the flow for a longer"
+        ):
+            path.at(np.array([1.0, beyond]))
+
+
 def test_missing_states_and_wrong_lengths_are_refused():
     times = np.array([0.0, 1.0])
     with pytest.raises(UserError, match="did you mean 'loss'"):

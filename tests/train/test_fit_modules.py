@@ -240,6 +240,20 @@ def test_label_noise_on_signs_teachers_classes_and_numbers():
     assert not torch.equal(net.W[0], clean.W[0])
 
 
+def test_label_noise_flips_signs_under_the_logistic_loss():
+    signs = 2.0 * (torch.arange(1000) % 2) - 1
+    for Y in (signs, signs[:, None]):
+        task = TensorTask(torch.zeros(1000, 2), Y, seeds=[0, 1])
+        noisy = supplied(task, Logistic(), LabelNoise(0.1))
+        assert noisy.shape == (2, 1000, 1) and set(noisy.unique().tolist()) == {-1, 1}
+        wrong = noisy[..., 0] != signs
+        assert wrong.sum(1).tolist() == [100, 100] and not torch.equal(wrong[0], wrong[1])
+        # Under the squared error, ±1 are real numbers like any others.
+        assert (supplied(task, MSE(), LabelNoise(0.1))[..., 0] - signs).abs().unique().numel() > 1000
+    scores = TensorTask(torch.zeros(1000, 2), 0.5 * signs)
+    assert supplied(scores, Logistic(), LabelNoise(0.1)).unique().numel() > 900
+
+
 def test_a_training_that_diverges_goes_on_to_its_end():
     net = torch_default((5, 7, 3), [0, 1])
     task = Task(teacher((5, 4, 3), seeds=[0, 1]), Gaussian(5), seeds=[0, 1], n_train=50, n_held_out=5)

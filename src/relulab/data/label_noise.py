@@ -17,8 +17,9 @@ class LabelNoise:
     """Label noise, drawn from a separate random stream for every seed.
 
     Args:
-        amount: For classes, the fraction of points whose label is replaced by another class, chosen uniformly. For
-            regression, the standard deviation of the Gaussian noise added to the targets.
+        amount: For classes, and for labels ±1 with the logistic loss, the fraction of points whose label is replaced by
+            another one, chosen uniformly. For regression, the standard deviation of the Gaussian noise added to the
+            targets.
         each_epoch: Whether to draw new noise in every epoch; otherwise the noise of a point is fixed.
     """
 

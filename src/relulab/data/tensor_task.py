@@ -8,6 +8,7 @@ from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.numbers import tensor
 from relulab.core.seeds import Role, stream
 from relulab.data.task import Points
 
@@ -19,7 +20,7 @@ class TensorTask:
     all lanes train on the same points in different orders.
 
     Args:
-        X: Inputs, (N, …): vectors, images, or integers such as tokens.
+        X: Inputs, (N, …): vectors, images, or integers such as tokens; a tensor or a NumPy array.
         Y: Targets: classes as integers, (N,), or real numbers, (N,) or (N, C).
         seed: Seed of the order of the points, for a network without lanes or with one lane.
         seeds: One seed per lane; replaces ``seed``.
@@ -34,18 +35,16 @@ class TensorTask:
 
     def __init__(
         self,
-        X: Shaped[Tensor, "N *x"],
-        Y: Shaped[Tensor, "N *y"],
+        X: Shaped[Tensor | np.ndarray, "N *x"],
+        Y: Shaped[Tensor | np.ndarray, "N *y"],
         *,
         seed: int = 0,
         seeds: Sequence[int] | None = None,
         classes: int | None = None,
         root: int = 0,
     ):
-        if not len(X):
-            raise UserError(
-                f"expected at least one point to train on, got inputs of shape {tuple(X.shape)}: add points"
-            )
+        X, Y = (A if isinstance(A, Tensor) else tensor(name, A) for name, A in (("inputs", X), ("targets", Y)))
+        _checked(X, Y)
         self.seeds, self.root = (seed,) if seeds is None else tuple(seeds), root
         self.n, self.lanes, self.dtype, self.d = len(X), len(self.seeds), X.dtype, X.shape[-1] if X.dim() > 1 else 1
         self.classes = self._count(Y, classes)
@@ -97,3 +96,18 @@ class TensorTask:
         full = rows.shape[1] // batch
         parts = rows[:, : full * batch].reshape(self.lanes, full, batch), rows[:, None, full * batch :]
         return [part for part in parts if part.numel()]
+
+
+def _checked(X: Tensor, Y: Tensor) -> None:
+    if not X.dim() or not len(X):
+        raise UserError(f"expected at least one point to train on, got inputs of shape {tuple(X.shape)}: add points")
+    if not Y.dim() or len(X) != len(Y):
+        raise UserError(
+            f"expected one target per point, got inputs of shape {tuple(X.shape)} and targets of shape "
+            f"{tuple(Y.shape)}: give as many targets as inputs"
+        )
+    if X.requires_grad or Y.requires_grad:
+        name = "inputs" if X.requires_grad else "targets"
+        raise UserError(
+            f"expected data that is not trained itself, got {name} with requires_grad=True: pass them with .detach()"
+        )

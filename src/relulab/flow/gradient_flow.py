@@ -138,5 +138,17 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
             "expected labels +1 or −1 and finite points, got other values: relulab.labeled(X, y) converts any two "
             "labels"
         )
+    _not_zero(net)
     X, y = (t.to(net.W[0].device, torch.float64) for t in (X, y))
     return X.expand(net.lanes, *X.shape[-2:]), y.expand(net.lanes, y.shape[-1])
+
+
+def _not_zero(net: MLP | Residual) -> None:
+    """Refuse networks in which all weights are 0, where the gradient is 0 as well."""
+    sizes = torch.stack([W.data.flatten(1).abs().amax(1) for W in net.W]).amax(0)
+    zero = (sizes == 0).nonzero()[:, 0]
+    if len(zero):
+        raise UserError(
+            f"expected initial weights other than 0, got only zeros in lane {int(zero[0])}, where the gradient flow "
+            "stays at 0: create the networks with relulab.balanced((d, p, 1), seeds)"
+        )

@@ -11,6 +11,7 @@ from torch import Tensor
 from relulab.core.errors import UserError, nearest
 
 Array = TypeVar("Array", np.ndarray, Tensor)
+ROUNDING = 1e-12  # fraction of the length by which times may be outside because of rounding
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,20 @@ class Trajectory(Generic[Array]):
         """Return the first state at any times, also between snapshots, with the times along the first axis.
 
         Args:
-            times: Times between the first and the last of ``self.times``, in any order, (t,).
+            times: Times between the first and the last of ``self.times``, in any order, (t,); others are refused.
         """
         if self.dense is None:
             raise UserError(
                 "this trajectory has states only at its snapshots and cannot be evaluated at other times: use states "
                 "and times"
+            )
+        given, first, last = np.asarray(times), float(self.times.min()), float(self.times.max())
+        slack = ROUNDING * (last - first)
+        outside = given[~((given >= first - slack) & (given <= last + slack))]
+        if outside.size:
+            raise UserError(
+                f"expected times from {first:.6g} to {last:.6g}, where the trajectory ends, got {outside.flat[0]:.6g}: "
+                "follow the flow for a longer time"
             )
         return self.dense(times)
 

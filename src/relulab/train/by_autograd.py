@@ -7,22 +7,26 @@ import torch
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.train.lane_updates import LaneUpdate, clip_by_lane_, over
+from relulab.train.hooked import hooked, refuse_stored_gradient_hooks
+from relulab.train.lane_updates import LaneUpdate, clipped_by_lane, over
 from relulab.train.losses import Loss
 from relulab.train.optimizers import SGD, Optimizer, rates
+from relulab.train.outputs import Output, detached, of_lane, one_value, outputs_of, residual
 
-Output = Any
-"""output of a network: a tensor, or a tuple or list of tensors, one per exit"""
 LossFunction = Callable[[Output, Tensor], Tensor]
 AnyLoss = Loss | LossFunction
 OnBatch = Callable[[Output, Tensor], None]
+FAILURES = (RuntimeError, ValueError, IndexError, TypeError)
+"""what a loss raises if it is called with outputs of another shape than it is written for"""
 
 
 class LanesByAutograd:
     """A training step of ``optimizer`` on a network whose parameters all have a leading lane axis.
 
-    A loss function from a user is called with the outputs of all lanes if it returns one value per lane. Otherwise it
-    is called for each lane separately.
+    A loss function from a user is called for each lane separately, as for a network alone. Only if this fails, or if it
+    has an attribute ``takes_lanes = True``, it is called with the outputs of all lanes and must return one value per
+    lane. The shape of what it returns for all lanes does not show this, since a batch may have as many points as there
+    are lanes.
     """
 
     def __init__(
@@ -37,10 +41,12 @@ class LanesByAutograd:
                 f"expected a leading axis of length {net.lanes} in every parameter of a network with {net.lanes} "
                 f"lanes, got a parameter of shape {wrong[0]}: add the axis, or remove the attribute lanes"
             )
+        refuse_stored_gradient_hooks(net)
         plain = isinstance(optimizer, SGD) and not (optimizer.momentum or optimizer.weight_decay or clip is not None)
-        self.at_once = plain and self.loss is not None
+        # A hook may be any function of the gradient, so it must get the gradient itself.
+        self.at_once = plain and self.loss is not None and not hooked(net)
         self.update = LaneUpdate(optimizer, self.parameters, net.lanes)
-        self.takes_lanes: bool | None = None
+        self.takes_lanes: bool | None = getattr(self.loss_function, "takes_lanes", None)
 
     def scale(self, factor: float) -> None:
         """Multiply the learning rate of the optimizer by ``factor`` from now on."""
@@ -48,7 +54,7 @@ class LanesByAutograd:
         self.update.scale(factor)
 
     def __call__(self, x: Tensor, y: Tensor) -> None:
-        f = self.net(x)
+        f = outputs_of(self.net, x)
         if self.on_batch:
             self.on_batch(detached(f), y)
         if self.at_once and self.loss:
@@ -65,7 +71,7 @@ class LanesByAutograd:
         else:
             gradients = self._pulled(self._values(f, y).sum())
         if self.clip is not None:
-            clip_by_lane_(gradients, self.clip)
+            gradients = clipped_by_lane(gradients, self.clip)
         self.update(gradients)
 
     def _pulled(self, f: Tensor, g: Tensor | None = None) -> Sequence[Tensor | None]:
@@ -73,23 +79,38 @@ class LanesByAutograd:
 
     def _values(self, f: Output, y: Tensor) -> Tensor:
         """Return the loss of every lane."""
-        if self.takes_lanes is not False:
+        if self.takes_lanes is not None:
+            return self._together(f, y) if self.takes_lanes else self._separately(f, y)
+        try:
+            values, self.takes_lanes = self._separately(f, y), False
+        except FAILURES as failure:
             try:
-                values = self.loss_function(f, y)
-                self.takes_lanes = isinstance(values, Tensor) and values.shape == (self.lanes,)
-                if self.takes_lanes:
-                    return values
-            except (RuntimeError, ValueError, IndexError, TypeError):
-                if self.takes_lanes:
-                    raise
-                self.takes_lanes = False
-        return torch.stack([one_value(self.loss_function(_lane(f, i), y[i])) for i in range(self.lanes)])
+                values, self.takes_lanes = self._together(f, y), True
+            except FAILURES:
+                raise failure from None
+        return values
+
+    def _separately(self, f: Output, y: Tensor) -> Tensor:
+        return torch.stack([one_value(self.loss_function(of_lane(f, i), y[i])) for i in range(self.lanes)])
+
+    def _together(self, f: Output, y: Tensor) -> Tensor:
+        values = self.loss_function(f, y)
+        if not isinstance(values, Tensor) or values.shape != (self.lanes,):
+            given = f"shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values).__name__
+            raise UserError(
+                f"expected a tensor with one number per lane, ({self.lanes},), from a loss that takes all lanes, got "
+                f"{given}: return the mean over the batch of every lane, or remove the attribute takes_lanes"
+            )
+        return values
 
     def state(self) -> dict[str, Tensor]:
-        return self.update.state()
+        # How the loss is called is part of the state, since finding it out calls the loss, which may be random.
+        known = {} if self.takes_lanes is None else {"takes_lanes": torch.tensor(self.takes_lanes)}
+        return {**self.update.state(), **known}
 
     def restore(self, state: dict[str, Tensor]) -> None:
         self.update.restore(state)
+        self.takes_lanes = bool(state["takes_lanes"]) if "takes_lanes" in state else self.takes_lanes
 
 
 class ModuleByAutograd:
@@ -114,7 +135,7 @@ class ModuleByAutograd:
         self.optimizer.param_groups[0]["lr"] = self.base * factor
 
     def __call__(self, x: Tensor, y: Tensor) -> None:
-        f = self.net(x)
+        f = outputs_of(self.net, x)
         if self.on_batch:
             self.on_batch(detached(f), y)
         self.optimizer.zero_grad()
@@ -161,38 +182,9 @@ def trained(net: nn.Module) -> list[nn.Parameter]:
             f"expected a network with parameters to train, but no parameter of {type(net).__name__} requires a "
             "gradient: set requires_grad=True"
         )
+    if any(p.is_inference() for p in parameters):
+        raise UserError(
+            f"expected parameters that can have gradients, got a {type(net).__name__} created in "
+            "torch.inference_mode(): create it outside"
+        )
     return parameters
-
-
-def residual(loss: Loss, f: Output, y: Tensor) -> Tensor:
-    """Return ∂ℓ/∂f for a ``Loss``."""
-    if not isinstance(f, Tensor):
-        raise UserError(
-            f"expected one tensor as the output of the network, got a {type(f).__name__} of length {len(f)}: pass a "
-            "function loss(outputs, targets) that combines several outputs"
-        )
-    if f.shape != y.shape:
-        raise UserError(
-            f"expected outputs of shape {tuple(y.shape)}, the shape of the targets, got {tuple(f.shape)}: change the "
-            "network or the targets"
-        )
-    g = f.detach().clone()
-    loss.residual_(g, y)
-    return g
-
-
-def one_value(value: Any) -> Tensor:
-    """Return the loss of a batch as a scalar tensor after checking that it is one number."""
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        given = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-        raise UserError(f"expected a tensor with one number from the loss, got {given}: return the mean over the batch")
-    return value if not value.dim() else value.reshape(())
-
-
-def detached(f: Output) -> Output:
-    """Return the outputs without their computation graph."""
-    return f.detach() if isinstance(f, Tensor) else type(f)(part.detach() for part in f)
-
-
-def _lane(f: Output, i: int) -> Output:
-    return f[i] if isinstance(f, Tensor) else type(f)(part[i] for part in f)

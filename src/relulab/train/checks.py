@@ -1,20 +1,28 @@
 """Checks of the arguments before training starts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import nn
 
 from relulab.core.errors import UserError
 from relulab.data.task import TrainingTask
+from relulab.data.tensor_task import TensorTask
+from relulab.nets.mlp import MLP
+from relulab.train.losses import Loss
 from relulab.train.optimizers import Optimizer, one_rate, rates
 from relulab.train.probe import Probe
+from relulab.train.readings import whole_number
 
 
 def check(
     net: nn.Module, task: TrainingTask, epochs: int, steps: int | None, batch: int, first_epoch: int,
-    optimizer: Optimizer, clip: float | None, probes: Sequence[Probe],
+    optimizer: Optimizer, clip: float | None, probes: Sequence[Probe], loss: Any = None,
 ) -> int:  # fmt: skip
     """Check the arguments of ``fit`` and return the number of training steps per epoch."""
+    for name, number in {"epochs": epochs, "steps": steps, "batch": batch, "first_epoch": first_epoch}.items():
+        if number is not None:
+            whole_number(name, number)
     if min(epochs + 1, batch, first_epoch + 1, 1 if steps is None else steps) < 1:
         raise UserError(
             f"expected steps and batch of at least 1 and epochs and first_epoch of at least 0, got steps={steps}, "
@@ -29,6 +37,8 @@ def check(
         )
     _same_lanes(net, task)
     _same_type(net, task)
+    if isinstance(task, TensorTask):
+        _known_shapes(net, task, loss)
     rates(optimizer, int(getattr(net, "lanes", 1))) if hasattr(net, "lanes") else one_rate(optimizer)
     _probes_in_time(probes, first_epoch, epochs, steps)
     return steps
@@ -64,6 +74,27 @@ def _same_type(net: nn.Module, task: TrainingTask) -> None:
         raise UserError(
             f"expected the same dtype in network and task, got {net_type} in the network and {task_type} in the task: "
             "convert one of them"
+        )
+
+
+def _known_shapes(net: nn.Module, task: TensorTask, loss: Any) -> None:
+    X, Y = (tuple(A.shape[1:]) for A in (task.train().X, task.train().Y))
+    if type(net) is MLP and (len(X) != 2 or not task.dtype.is_floating_point):
+        raise UserError(
+            f"expected real numbers of shape (N, {net.widths[0]}) as inputs of an MLP, got {task.dtype} of shape {X}: "
+            "convert or reshape the inputs"
+        )
+    if not isinstance(loss, Loss):
+        return  # a function of the user may take targets of any shape
+    if task.classes and len(Y) != 1:
+        raise UserError(
+            f"expected classes as integers of shape (N,), got integers of shape {Y}: pass one class per point, such as "
+            "Y[:, 0], or real numbers"
+        )
+    if type(net) is MLP and len(Y) > 2:
+        raise UserError(
+            f"expected targets of shape (N, {net.widths[-1]}) for an MLP, got {Y}: reshape the targets, for example "
+            "with Y.flatten(1)"
         )
 
 

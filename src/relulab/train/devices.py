@@ -35,9 +35,16 @@ def found_device(name: str | torch.device | None, home: torch.device) -> torch.d
 
 @contextmanager
 def at_work(net: nn.Module, device: torch.device) -> Iterator[None]:
-    """Move ``net`` to ``device`` and set train mode; afterward restore both and PyTorch's random generator."""
+    """Move ``net`` to ``device`` and set train mode; afterward restore both and PyTorch's random generator.
+
+    Training needs gradients, so it also works inside ``torch.no_grad()``.
+    """
     home, modes = home_of(net), [(module, module.training) for module in net.modules()]
-    with torch.random.fork_rng([] if device.type == "cpu" else [device], device_type=_accelerator(device)):
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.random.fork_rng([] if device.type == "cpu" else [device], device_type=_accelerator(device)),
+    ):
         if device != home:
             net.to(device)
         net.train()
@@ -48,6 +55,23 @@ def at_work(net: nn.Module, device: torch.device) -> Iterator[None]:
                 net.to(home)
             for module, training in modes:
                 module.training = training
+
+
+class AsideRandom:
+    """PyTorch's random numbers for probes: a sequence of their own, so that probes do not change the training."""
+
+    def __init__(self, device: torch.device):
+        self.device, self.state = device, torch.get_rng_state()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Continue the sequence of the probes in this block, and that of the training after it."""
+        with torch.random.fork_rng(
+            [] if self.device.type == "cpu" else [self.device], device_type=_accelerator(self.device)
+        ):
+            torch.set_rng_state(self.state)
+            yield
+            self.state = torch.get_rng_state()
 
 
 def _accelerator(device: torch.device) -> str:

@@ -4,30 +4,31 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor, nn
 
 from relulab.data.label_noise import LabelNoise
 from relulab.data.task import TrainingTask
-from relulab.data.tensor_task import TensorTask
 from relulab.train.by_autograd import AnyLoss
 from relulab.train.checkpoint import Checkpoint
 from relulab.train.checks import check
 from relulab.train.devices import at_work, found_device, home_of
+from relulab.train.given import check_loss, given_checkpoint, given_task
 from relulab.train.meters import Meter, Meters
-from relulab.train.optimizers import SGD, Optimizer
+from relulab.train.optimizers import SGD, Optimizer, check_optimizer
 from relulab.train.probe import Probe, Recorder
-from relulab.train.schedules import Schedule
+from relulab.train.schedules import Schedule, check_schedule
 from relulab.train.supply import Augment, Supply, default_loss
-from relulab.train.training import Training, described, made_step
+from relulab.train.training import Training, made_step
 
 PLAIN = SGD(lr=0.01)
 
 
 def fit(
     net: nn.Module,
-    task: TrainingTask | tuple[Tensor, Tensor],
+    task: TrainingTask | Sequence[Tensor | np.ndarray],
     *,
     epochs: int,
     steps: int | None = None,
@@ -55,8 +56,8 @@ def fit(
 
     Args:
         net: The network.
-        task: A ``Task``, ``LabeledTask`` or ``TensorTask``, or a pair of tensors: inputs, (N, …), and targets, (N,) or
-            (N, C), or integers, (N,), for classes.
+        task: A ``Task``, ``LabeledTask`` or ``TensorTask``, or a pair of tensors or NumPy arrays: inputs, (N, …), and
+            targets, (N,) or (N, C), or integers, (N,), for classes.
         epochs: Number of epochs. With 0, only the probes of the start are evaluated.
         steps: Number of training steps per epoch. Default: one pass over the points.
         batch: Number of points per training step.
@@ -65,11 +66,14 @@ def fit(
         optimizer: ``SGD`` or ``Adam``.
         schedule: Function of the epoch, or of the step with ``by = "step"``, that returns a factor for the learning
             rate.
-        loss: A ``Loss``, or a function loss(outputs, targets) that returns one differentiable number, or one per lane.
-            If the network has several outputs, the function gets the tuple or list of them. Default: squared error,
-            cross-entropy for classes, logistic loss for labels ±1.
+        loss: A ``Loss``, or a function loss(outputs, targets) that returns one differentiable number. If the network
+            has several outputs, the function gets the tuple, list or dictionary of them. On a network with lanes, the
+            function is called for each lane separately; if this fails, or if it has an attribute ``takes_lanes =
+            True``, it is called once for all lanes and returns one number per lane. Default: logistic loss for a
+            ``LabeledTask``, cross-entropy for integers (classes), and squared error for real numbers, also for ±1.
         clip: Largest norm of the gradient over all parameters of a network; larger gradients are scaled down to it.
-        label_noise: Fraction of wrong classes, or standard deviation of the noise on regression targets.
+        label_noise: Fraction of wrong labels for classes and for labels ±1 with the logistic loss; otherwise the
+            standard deviation of the noise on the targets.
         augment: Function augment(x, generator) that returns an augmented batch, (batch, …).
         probes: Measurements of the network at given epochs or steps. Where probes are evaluated at different times, the
             missing values are NaN.
@@ -77,7 +81,8 @@ def fit(
             before the training step on the batch. The means over the epoch are recorded after each epoch.
         device: Device for training, such as "cuda". Default: the device of the network. Probes get the network on its
             original device, and it returns there at the end.
-        checkpoint: File from which a killed training run resumes with bitwise equal results; see ``Checkpoint``.
+        checkpoint: File from which a killed training run resumes with bitwise equal results; see ``Checkpoint``. The
+            file of a training run with other settings, or other code of the functions given here, is ignored.
         tick: Function that is called with the number of new seed-steps (one training step of one seed). Its attributes
             ``device`` and ``checkpoint``, if any, are used when these arguments are not given.
 
@@ -91,25 +96,29 @@ def fit(
     >>> course.loss.dims, course.epoch.values.tolist()
     (('epoch',), [1, 2])
     """
-    supplied: TrainingTask = TensorTask(*task) if isinstance(task, tuple) else task
+    check_loss(loss)
+    check_optimizer(optimizer)
+    check_schedule(schedule)
+    supplied = given_task(net, task)
     noise = label_noise if isinstance(label_noise, LabelNoise) else LabelNoise(label_noise)
     loss = default_loss(supplied) if loss is None else loss
-    steps = check(net, supplied, epochs, steps, batch, first_epoch, optimizer, clip, probes)
+    steps = check(net, supplied, epochs, steps, batch, first_epoch, optimizer, clip, probes, loss)
+    epochs, steps, batch, first_epoch = (int(number) for number in (epochs, steps, batch, first_epoch))
     laned, home = hasattr(net, "lanes"), home_of(net)
     device = found_device(device or getattr(tick, "device", None), home)
-    checkpoint = getattr(tick, "checkpoint", None) if checkpoint is None else checkpoint
-    checkpoint = Checkpoint(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint
-    about = described(
-        epochs=epochs, steps=steps, batch=batch, first_epoch=first_epoch, optimizer=optimizer, schedule=schedule,
-        loss=loss, clip=clip, noise=noise, augment=augment, device=device, meters=list(meters or ()),
-        probes=[(list(probe.epochs), list(probe.steps)) for probe in probes],
-    )  # fmt: skip
+    # The folder of a study may be deleted while it runs, so only the file of a user must be in a folder.
+    saved_to = getattr(tick, "checkpoint", None) if checkpoint is None else given_checkpoint(checkpoint)
+    settings = {
+        "epochs": epochs, "steps": steps, "batch": batch, "first_epoch": first_epoch, "optimizer": optimizer,
+        "schedule": schedule, "loss": loss, "clip": clip, "noise": noise, "augment": augment, "device": device,
+        "meters": meters, "probes": [(list(probe.epochs), list(probe.steps), probe.measure) for probe in probes],
+    }  # fmt: skip
     supply = Supply(supplied, loss, steps=steps, batch=batch, laned=laned, device=device, noise=noise, augment=augment)
-    recorder, totals = Recorder(probes), Meters(meters, laned) if meters else None
+    recorder, totals = Recorder(probes, meters or ()), Meters(meters, laned) if meters else None
     with at_work(net, device):
         step = made_step(net, loss, optimizer, clip, totals)
         Training(
             net, step, supply, recorder, totals, first=first_epoch, last=first_epoch + epochs, schedule=schedule,
-            home=home, checkpoint=checkpoint, about=about, tick=tick,
+            home=home, checkpoint=saved_to, settings=settings, tick=tick,
         ).run()  # fmt: skip
     return recorder.dataset()

@@ -9,20 +9,33 @@ from torch import Tensor
 from relulab.train.optimizers import SGD, Adam, Optimizer, rates
 
 
-def clip_by_lane_(gradients: Sequence[Tensor | None], most: float) -> None:
-    """Scale the gradients in place so that the norm over all parameters is at most ``most`` in every lane.
+def clip_factors(gradients: Sequence[Tensor], most: float) -> Tensor:
+    """Return the factors of the gradients that make the norm over all parameters at most ``most`` in every lane.
 
     The factor is min(1, most / (‖g‖ + 10⁻⁶)), as in ``torch.nn.utils.clip_grad_norm_``, for each lane separately.
+
+    Args:
+        gradients: Gradients with a leading lane axis.
+        most: Largest norm.
+    """
+    norms = torch.stack([g.flatten(1).norm(dim=1) for g in gradients]).norm(dim=0)
+    return (most / (norms + 1e-6)).clamp(max=1.0)
+
+
+def clipped_by_lane(gradients: Sequence[Tensor | None], most: float) -> list[Tensor | None]:
+    """Return the gradients with a norm over all parameters of at most ``most`` in every lane.
+
+    The given gradients do not change, because autograd may return one tensor for two parameters.
 
     Args:
         gradients: Gradients with a leading lane axis, or None.
         most: Largest norm.
     """
     present = [g for g in gradients if g is not None]
-    norms = torch.stack([g.flatten(1).norm(dim=1) for g in present]).norm(dim=0)
-    factor = (most / (norms + 1e-6)).clamp(max=1.0)
-    for g in present:
-        g.mul_(over(factor, g))
+    if not present:
+        return list(gradients)
+    factor = clip_factors(present, most)
+    return [None if g is None else g * over(factor, g) for g in gradients]
 
 
 def over(values: Tensor, like: Tensor) -> Tensor:
@@ -34,7 +47,8 @@ class LaneUpdate:
     """The in-place update of ``parameters`` by ``optimizer``, with a state that can be saved."""
 
     def __init__(self, optimizer: Optimizer, parameters: Sequence[Tensor], lanes: int):
-        self.optimizer, self.parameters, self.steps = optimizer, list(parameters), 0
+        self.optimizer, self.parameters = optimizer, list(parameters)
+        self.steps = [0] * len(self.parameters)  # number of updates of each parameter
         self.base = rates(optimizer, lanes)
         names = ("m", "s") if isinstance(optimizer, Adam) else ("v",) if optimizer.momentum else ()
         self.kept = {name: [torch.zeros_like(p) for p in self.parameters] for name in names}
@@ -50,10 +64,10 @@ class LaneUpdate:
 
     @torch.no_grad()
     def __call__(self, gradients: Sequence[Tensor | None]) -> None:
-        self.steps += 1
         for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True)):
             if g is None:  # the output does not depend on this parameter
                 continue
+            self.steps[i] += 1
             if self.optimizer.weight_decay:
                 g = g.add(p, alpha=self.optimizer.weight_decay)
             self._adam(i, p, g) if isinstance(self.optimizer, Adam) else self._sgd(i, p, g)
@@ -71,11 +85,12 @@ class LaneUpdate:
         first, second = self.optimizer.betas
         m = self.kept["m"][i].lerp_(g, 1 - first)
         s = self.kept["s"][i].mul_(second).addcmul_(g, g, value=1 - second)
-        denominator = (s.sqrt() / (1 - second**self.steps) ** 0.5).add_(self.optimizer.eps)
+        t = self.steps[i]
+        denominator = (s.sqrt() / (1 - second**t) ** 0.5).add_(self.optimizer.eps)
         if isinstance(self.rate, Tensor):
-            self._descend(p, m.div(denominator).div_(1 - first**self.steps))
+            self._descend(p, m.div(denominator).div_(1 - first**t))
         else:
-            p.addcdiv_(m, denominator, value=-self.rate / (1 - first**self.steps))
+            p.addcdiv_(m, denominator, value=-self.rate / (1 - first**t))
 
     def _descend(self, p: Tensor, along: Tensor) -> None:
         if isinstance(self.rate, Tensor):
@@ -89,7 +104,7 @@ class LaneUpdate:
         return {**kept, "steps": torch.tensor(self.steps)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.steps = int(state["steps"])
+        self.steps = state["steps"].tolist()
         for name, tensors in self.kept.items():
             for i, tensor in enumerate(tensors):
                 tensor.copy_(state[f"{name}.{i}"])

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from relulab.train.probe import Reading
+from relulab.core.errors import UserError
+from relulab.train.readings import Reading
 
 Meter = Callable[[Any, Tensor], Tensor]
 """function of outputs and targets that returns a mean over a batch: one number, or one per lane"""
@@ -25,8 +26,20 @@ class Meters:
         n = target.shape[self.axis]
         self.points += n
         for name, meter in self.meters.items():
-            value = n * torch.as_tensor(meter(output, target)).detach().double().cpu()
+            given = torch.as_tensor(meter(output, target))
+            if name not in self.sums:  # once per epoch
+                self._check(name, given, target)
+            value = n * given.detach().double().cpu()
             self.sums[name] = self.sums[name] + value if name in self.sums else value
+
+    def _check(self, name: str, value: Tensor, target: Tensor) -> None:
+        lanes = len(target) if self.axis else 1
+        if value.dim() > 1 or (value.dim() and len(value) != lanes):
+            per_lane = f", or one per lane, ({lanes},)," if self.axis else ""
+            raise UserError(
+                f"expected one number{per_lane} from the meter {name!r}, got values of shape {tuple(value.shape)}: "
+                "return the mean over the batch"
+            )
 
     def read(self) -> Reading:
         """Return the means since the last call and reset them."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -115,8 +117,31 @@ def rates(optimizer: Optimizer, lanes: int) -> float | tuple[float, ...]:
     return tuple(optimizer.lr)
 
 
+def check_optimizer(optimizer: Any) -> None:
+    """Refuse what is not an optimizer of relulab, before training starts.
+
+    Args:
+        optimizer: ``SGD(…)`` or ``Adam(…)``.
+    """
+    if not isinstance(optimizer, SGD | Adam):
+        given = f"the class {optimizer.__name__}" if isinstance(optimizer, type) else repr(optimizer)
+        if isinstance(optimizer, torch.optim.Optimizer):
+            given = f"torch.optim.{type(optimizer).__name__}"
+        raise UserError(
+            f"expected an optimizer of relulab, got {given}: use relulab.SGD(lr=0.1) or relulab.Adam(lr=0.001), which "
+            "make the updates of torch.optim"
+        )
+
+
 def _positive_rates(optimizer: Optimizer) -> None:
-    lr = optimizer.lr if isinstance(optimizer.lr, int | float) else tuple(float(rate) for rate in optimizer.lr)
+    lr: Any = optimizer.lr
+    try:
+        if not isinstance(lr, int | float):
+            # A single number may also be an array or tensor without dimensions.
+            single = isinstance(lr, np.generic | np.ndarray | Tensor) and not lr.ndim
+            lr = float(lr) if single else tuple(float(rate) for rate in lr)
+    except (TypeError, ValueError, RuntimeError):
+        raise UserError(f"expected a learning rate, or one per lane, got lr={lr!r}: give numbers") from None
     object.__setattr__(optimizer, "lr", lr)
     if not all(rate > 0 for rate in (lr if isinstance(lr, tuple) else (lr,))):
         raise UserError(f"expected positive learning rates, got lr={lr}: change lr")

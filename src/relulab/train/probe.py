@@ -1,6 +1,6 @@
 """Probes: measurements of a network at chosen epochs or steps of a training run."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,7 @@ import xarray as xr
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-
-Reading = Mapping[str, tuple[tuple[str, ...], Tensor]]
+from relulab.train.readings import Reading, checked_reading, whole_number
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,16 @@ class Probe:
             )
         if len(self.epochs) and len(self.steps):
             raise UserError("expected a probe with either epochs or steps, got both: use one probe for each")
+        for name, times in (("epochs", self.epochs), ("steps", self.steps)):
+            for at in times:
+                whole_number(f"{name} of a probe", at)
 
 
 class Recorder:
     """Collects the values of the probes of one training run along ``epoch`` and ``step``."""
 
-    def __init__(self, probes: Sequence[Probe]):
+    def __init__(self, probes: Sequence[Probe], meters: Iterable[str] = ()):
+        self.meters = frozenset(meters)
         self.due: dict[str, dict[int, list[Probe]]] = {"epoch": {}, "step": {}}
         for probe in probes:
             for dim, times in (("epoch", probe.epochs), ("step", probe.steps)):
@@ -69,7 +72,9 @@ class Recorder:
             with torch.no_grad():
                 for probe in probes:
                     assert probe.measure is not None
-                    self.keep(dim, at, probe.measure(net))
+                    reading = checked_reading(probe.measure(net))
+                    self._refuse_names_of_meters(reading)
+                    self.keep(dim, at, reading)
         finally:
             for module in training:
                 module.training = True
@@ -82,6 +87,13 @@ class Recorder:
                     f"expected {name!r} to be measured at epochs or at steps, got both: use two different names"
                 )
             self.kept.append((dim, at, name, tuple(dims), values.detach().cpu().numpy().copy()))
+
+    def _refuse_names_of_meters(self, reading: Reading) -> None:
+        both = sorted(self.meters & reading.keys())
+        if both:
+            raise UserError(
+                f"expected different names for probes and meters, got {both[0]!r} for both: rename one of them"
+            )
 
     def dataset(self) -> xr.Dataset:
         """Return all recorded values by name."""

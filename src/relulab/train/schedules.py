@@ -7,7 +7,7 @@ attribute ``by = "step"`` gets the number of finished steps instead; ``by_step``
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import cos, pi
-from typing import Literal
+from typing import Any, Literal
 
 from relulab.core.errors import UserError
 
@@ -17,7 +17,7 @@ By = Literal["epoch", "step"]
 
 @dataclass(frozen=True)
 class StepDecay:
-    """Step decay factor^{⌊t / every⌋}, like ``StepLR`` in PyTorch.
+    """Step decay: the rate is multiplied by γ^{⌊t/k⌋} with γ = ``factor`` and k = ``every``, like PyTorch's ``StepLR``.
 
     Args:
         every: Number of epochs (or steps) between two decays.
@@ -38,6 +38,8 @@ class StepDecay:
                 f"expected every of at least 1 and a positive factor, got every={self.every}, factor={self.factor}: "
                 "change the value out of range"
             )
+
+        _checked_unit(self.by)
 
     def __call__(self, t: int) -> float:
         return float(self.factor) ** (t // self.every)
@@ -71,6 +73,8 @@ class Cosine:
                 f"length={self.length}, warmup={self.warmup}, floor={self.floor}: change the value out of range"
             )
 
+        _checked_unit(self.by)
+
     def __call__(self, t: int) -> float:
         if t < self.warmup:
             return (t + 1) / (self.warmup + 1)
@@ -92,8 +96,31 @@ class by_step:
     function: Schedule
     by: By = "step"
 
+    def __post_init__(self) -> None:
+        _checked_unit(self.by)
+
     def __call__(self, t: int) -> float:
         return self.function(t)
+
+
+def check_schedule(schedule: Any) -> None:
+    """Refuse what is not a schedule, before training starts.
+
+    Args:
+        schedule: None, or a function of the epoch or of the step.
+    """
+    if isinstance(schedule, type) or not (schedule is None or callable(schedule)):
+        given = f"the class {schedule.__name__}" if isinstance(schedule, type) else repr(schedule)
+        raise UserError(
+            f"expected a schedule, which is a function of the epoch, got {given}: use an object such as "
+            "Cosine(length=100), or lambda epoch: 0.5"
+        )
+    _checked_unit(getattr(schedule, "by", "epoch"))
+
+
+def _checked_unit(by: Any) -> None:
+    if by not in ("epoch", "step"):
+        raise UserError(f'expected by="epoch" or by="step" in a schedule, got by={by!r}: choose one of them')
 
 
 def factor_at(schedule: Schedule | None, epoch: int, step: int) -> float:

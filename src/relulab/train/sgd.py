@@ -48,8 +48,8 @@ def sgd(
         momentum: Momentum, from 0 to below 1.
         nesterov: Whether to use Nesterov momentum; needs a positive momentum.
         weight_decay: Weight decay λ: λ W is added to the gradient.
-        loss: A ``Loss``, or a differentiable function loss(outputs, targets). Default: squared error, cross-entropy for
-            classes, logistic loss for labels ±1.
+        loss: A ``Loss``, or a differentiable function loss(outputs, targets). Default: logistic loss for a
+            ``LabeledTask``, cross-entropy for integers (classes), and squared error for real numbers, also for ±1.
         probes: Measurements of the networks at given epochs or steps.
         tick: Function that is called with the number of new seed-steps (one training step of one seed).
 

@@ -17,7 +17,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from relulab.nets.mlp import MLP
-from relulab.train.lane_updates import LaneUpdate, clip_by_lane_, over
+from relulab.train.hooked import apart, hooked
+from relulab.train.lane_updates import LaneUpdate, clip_factors, over
 from relulab.train.losses import Loss
 from relulab.train.optimizers import SGD, Optimizer, rates
 
@@ -29,7 +30,8 @@ OnBatch = Callable[[Tensor, Tensor], None]
 def by_hand(net: torch.nn.Module, loss: object) -> bool:
     """Whether ``Step`` can train ``net``: a plain MLP with all its parameters trained, and a ``Loss``.
 
-    Subclasses of MLP are trained by autograd, because they may compute something else.
+    Subclasses of MLP are trained by autograd, because they may compute something else, and so are networks with tied
+    weights or hooks.
 
     Args:
         net: The network.
@@ -37,10 +39,13 @@ def by_hand(net: torch.nn.Module, loss: object) -> bool:
     """
     return (
         type(net) is MLP
-        and "forward" not in vars(net)
+        and not {"forward", "layers"} & vars(net).keys()
         and isinstance(loss, Loss)
+        and all(isinstance(p, torch.nn.Parameter) for p in (*net.W, *net.b))
         and all(p.requires_grad for p in net.W)
         and all(p.requires_grad == net.bias for p in net.b)
+        and apart((*net.W, *net.b))
+        and not hooked(net)
     )
 
 
@@ -116,7 +121,9 @@ class Step:
             g = g_before
         if self.update:
             if self.clip is not None:
-                clip_by_lane_(self.G, self.clip)
+                factor = clip_factors(self.G, self.clip)
+                for G in self.G:
+                    G.mul_(over(factor, G))
             self.update(self.G)
 
     def _back(self, g: Tensor, l: int) -> Tensor:

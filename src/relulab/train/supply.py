@@ -21,7 +21,7 @@ Augment = Callable[[Tensor, torch.Generator], Tensor]
 
 
 def default_loss(task: TrainingTask) -> Loss:
-    """Return the logistic loss for labels ±1, cross-entropy for classes, and squared error for real numbers."""
+    """Return the logistic loss for a ``LabeledTask``, cross-entropy for classes, and squared error for real numbers."""
     if isinstance(task, LabeledTask):
         return Logistic()
     return CrossEntropy() if getattr(task, "classes", None) else MSE()
@@ -57,9 +57,9 @@ class Supply:
         classes = 0 if Y.is_floating_point() else getattr(self.task, "classes", None) or int(Y.max()) + 1
         labels = Y
         if self.noise.amount:
-            if isinstance(self.task, LabeledTask):
-                wrong = self.noise.on_classes((Y[..., 0] > 0).long(), 2, seeds, root, epoch)
-                labels = (2 * wrong - 1).to(Y.dtype)[..., None]
+            if isinstance(self.task, LabeledTask) or (isinstance(self.loss, Logistic) and _signs(Y)):
+                wrong = self.noise.on_classes((Y.flatten(1) > 0).long(), 2, seeds, root, epoch)
+                labels = (2 * wrong - 1).to(Y.dtype).view_as(Y)
             elif not classes and isinstance(self.loss, CrossEntropy) and not self.loss.soft:
                 wrong = self.noise.on_classes(Y.argmax(-1), Y.shape[-1], seeds, root, epoch)
                 labels = one_hot(wrong, Y.shape[-1]).to(Y.dtype)
@@ -117,6 +117,11 @@ def seed_random_layers(task: TrainingTask, epoch: int, device: torch.device) -> 
     number = _number(task.root, Role.RANDOM_LAYERS, task.seeds[0], epoch)
     # torch.manual_seed takes a millisecond, because it records a traceback for every device that is not available.
     torch.default_generator.manual_seed(number) if device.type == "cpu" else torch.manual_seed(number)
+
+
+def _signs(Y: Tensor) -> bool:
+    """Whether the targets are labels ±1, one per point."""
+    return Y.is_floating_point() and Y[0, 0].numel() == 1 and bool((Y.abs() == 1).all())
 
 
 def _number(root: int, role: Role, *index: int) -> int:

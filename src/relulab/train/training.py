@@ -1,8 +1,8 @@
 """A training run in progress: its position, and the state that its next step depends on."""
 
-import re
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import chain
@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from relulab.nets.mlp import MLP
 from relulab.train.by_autograd import AnyLoss, LanesByAutograd, ModuleByAutograd, OnBatch
 from relulab.train.checkpoint import Checkpoint, Saved, Slot, digest
+from relulab.train.description import Undescribable, description
+from relulab.train.devices import AsideRandom
 from relulab.train.losses import Loss
 from relulab.train.meters import Meters
 from relulab.train.optimizers import Optimizer
@@ -62,7 +64,7 @@ class Training:
     schedule: Schedule | None
     home: torch.device
     checkpoint: Checkpoint | None
-    about: str
+    settings: Mapping[str, Any]
     tick: Callable[[int], Any]
     epoch: int = field(default=0, init=False)
     done: int = field(default=0, init=False)  # number of finished steps of the current epoch
@@ -73,6 +75,7 @@ class Training:
         self.epoch, self.by_step = self.first, getattr(self.schedule, "by", "epoch") == "step"
         self._just_saved = self._saved_once = False
         self.slot, self.last_report = self._slot(), time.monotonic()
+        self.aside = AsideRandom(self.supply.device)
 
     def run(self) -> None:
         """Train from the current position to the end."""
@@ -127,7 +130,8 @@ class Training:
     def _look(self, dim: str, at: int) -> None:
         if at in self.recorder.due[dim]:
             moved = self.home != self.supply.device
-            self.recorder.look(deepcopy(self.net).to(self.home) if moved else self.net, dim, at)
+            with self.aside():
+                self.recorder.look(deepcopy(self.net).to(self.home) if moved else self.net, dim, at)
 
     def _report(self) -> None:
         done = (self.epoch - self.first) * self.steps + self.done
@@ -138,16 +142,32 @@ class Training:
     def _slot(self) -> Slot | None:
         if self.checkpoint is None or self.first == self.last:
             return None
-        start = digest(tensor for _, tensor in self._tensors())
-        names = [name for name, _ in self._tensors()]
-        task = self.supply.task
+        # Described before training, because functions of the user may change what they refer to.
+        settings = self._described()
 
         def about() -> str:
             points = self.supply.points(self.first)
-            data = [type(task).__name__, task.seeds, task.root, digest((points.X, points.Y))]
-            return f"{self.about} {type(self.net).__name__} {names} {start} {data} torch {torch.__version__}"
+            return f"{settings} {digest((points.X, points.Y))} torch {torch.__version__}"
 
-        return self.checkpoint.training(about)
+        slot = self.checkpoint.training(about)
+        return slot if settings else None
+
+    def _described(self) -> str:
+        """Return the settings, the network and the task as text, or an empty text if they cannot be described."""
+        task, names, found = self.supply.task, [name for name, _ in self._tensors()], []
+        ours = type(task).__module__.startswith("relulab.")
+        kind = (type(task), task.seeds, task.root, getattr(task, "fresh", None)) if ours else task
+        for name, value in {**self.settings, "net": (names, self.net), "task": kind}.items():
+            try:
+                found.append(f"{name} {description(value)}")
+            except Undescribable as error:
+                warnings.warn(
+                    f"training uses no checkpoint, because {name} contains something that cannot be compared with a "
+                    f"later call, {error}: use functions of plain values and tensors",
+                    stacklevel=2,
+                )
+                return ""
+        return " ".join(found)
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
         return chain(self.net.named_parameters(), self.net.named_buffers())
@@ -160,7 +180,7 @@ class Training:
             "supply": self.supply.state(),
             "recorder": self.recorder.state(),
             "meters": self.meters.state() if self.meters else {},
-            "torch": {"generator": torch.get_rng_state()},
+            "torch": {"generator": torch.get_rng_state(), "aside": self.aside.state},
         }
         self.slot.write(parts, {"epoch": self.epoch, "done": self.done, "recorder": self.recorder.notes()})
         self._just_saved = self._saved_once = True
@@ -177,18 +197,8 @@ class Training:
         if self.meters:
             self.meters.restore(saved.part("meters"))
         torch.set_rng_state(saved.part("torch")["generator"])
+        self.aside.state = saved.part("torch")["aside"]
         self.epoch, self.done = saved.notes["epoch"], saved.notes["done"]
         self._just_saved = self._saved_once = True
         self._report()
         self.slot.resumed(self.epoch, self.done, self.lanes * self.reported)
-
-
-def described(**settings: Any) -> str:
-    """Return settings as text that is the same in every process, without the memory addresses of functions."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr({name: _shown(value) for name, value in settings.items()}))
-
-
-def _shown(value: Any) -> Any:
-    """Return the attributes of an object whose repr would only show its address."""
-    plain = type(value).__repr__ is object.__repr__
-    return f"{type(value).__qualname__} {getattr(value, '__dict__', {})}" if plain else value

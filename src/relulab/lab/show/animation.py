@@ -1,4 +1,4 @@
-"""Animations: figures that move, as GIF files that are the same, byte by byte, for the same result."""
+"""Animations as GIF files; the same result gives the same bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from relulab.core.errors import UserError
 from relulab.lab.show.figure import house_style
 
 DPI = 120
-COLORS = 255  # of 256: Pillow keeps one for pixels that stay as they were
-WHITE = 248  # and above: not told from white by eye
-SAMPLES = 6  # frames from which the colors are chosen
+COLORS = 255  # of 256: Pillow keeps one for unchanged pixels
+WHITE = 248  # values from here on look white
+SAMPLES = 6  # number of frames from which the colors are chosen
 
 
 @dataclass(frozen=True)
 class Animation:
-    """``draw(i)`` brings ``figure`` to its frame i, 0 … frames − 1, whatever it showed before.
+    """An animation of ``figure``: ``draw(i)`` draws frame i, from 0 to frames − 1, in any order.
 
-    ``words`` say what moves, for those who cannot see it. The frames pass in ``seconds``; the last one stays for
-    ``rest`` more and is also the still picture. Then it starts again.
+    ``words`` describe the animation for readers who cannot see it. It plays for ``seconds``, shows the last frame for
+    another ``rest`` seconds, and starts again. The last frame is also the still image.
     """
 
     figure: Figure
@@ -43,16 +43,20 @@ class Moving(NamedTuple):
 
 
 def animated(animation: Animation) -> Moving:
-    """Draws every frame. All share one set of colors, chosen from some of them, so that none flickers."""
+    """Draw all frames with one set of colors, so that nothing flickers.
+
+    Args:
+        animation: The animation.
+    """
     if animation.frames < 1:
-        raise UserError(f"an animation of {animation.frames} frames: at least one")
+        raise UserError(f"expected an animation with at least one frame, got {animation.frames}: add frames")
     last = animation.frames - 1
     with house_style():
         canvas = FigureCanvasAgg(animation.figure)
         animation.figure.set_dpi(DPI)
         animation.draw(last)
         canvas.draw()
-        animation.figure.set_layout_engine("none")  # as it is laid out now: panels must not move with their contents
+        animation.figure.set_layout_engine("none")  # keep the layout: panels must not move with their contents
         still = _frame(animation, canvas, last)
         chosen = sorted({round(last * i / SAMPLES) for i in range(SAMPLES + 1)})
         colors = _colors([_frame(animation, canvas, i) for i in chosen])
@@ -75,13 +79,13 @@ def _frame(animation: Animation, canvas: FigureCanvasAgg, i: int) -> Image.Image
 
 
 def _colors(frames: list[Image.Image]) -> Image.Image:
-    """A palette that serves all of some frames, as an image that carries it."""
+    """A palette for all frames, as an image that carries it."""
     width, height = frames[0].size
     strip = Image.new("RGB", (width, height * len(frames)))
     for i, frame in enumerate(frames):
         strip.paste(frame, (0, height * i))
-    found = strip.quantize(COLORS, method=Image.Quantize.MEDIANCUT, kmeans=1)
-    palette = np.array(found.getpalette(), dtype=np.uint8).reshape(-1, 3)
-    palette[palette.min(1) >= WHITE] = 255  # means over many shades leave the paper a little gray
-    found.putpalette(palette.tobytes())
-    return found
+    image = strip.quantize(COLORS, method=Image.Quantize.MEDIANCUT, kmeans=1)
+    palette = np.array(image.getpalette(), dtype=np.uint8).reshape(-1, 3)
+    palette[palette.min(1) >= WHITE] = 255  # averaging leaves the background slightly gray
+    image.putpalette(palette.tobytes())
+    return image

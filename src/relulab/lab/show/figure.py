@@ -1,4 +1,4 @@
-"""Figures with one look, made without global state so that workers and libraries can draw side by side."""
+"""Figures in one style, without global state, so that several threads can draw at once."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -37,57 +37,57 @@ STYLE = {
     "legend.frameon": False,
     "svg.hashsalt": "relulab",
 }
-WIDTHS = {1: RED, 2: GOLD, 5: TEAL, 10: BLUE}  # of students, in teacher widths
+WIDTHS = {1: RED, 2: GOLD, 5: TEAL, 10: BLUE}  # of students, as multiples of the teacher's width
 
 
 def house_style():
-    """The look, for as long as the block lasts: ``with house_style(): …``."""
+    """A context with the style of all figures: ``with house_style(): …``."""
     return rc_context(STYLE)
 
 
 def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, **options) -> tuple[Figure, np.ndarray]:
-    """A grid of axes as a two-dimensional array.
+    """Create a figure with a grid of axes, a two-dimensional array.
 
     Args:
-        rows: of panels.
-        columns: of panels.
-        width: of a panel in inches.
-        height: the same.
-        options: of ``Figure.subplots``, such as sharex and sharey.
+        rows: Number of rows.
+        columns: Number of columns.
+        width: Width of a panel in inches.
+        height: Height of a panel in inches.
+        options: Options of ``Figure.subplots``, such as sharex and sharey.
     """
     figure = Figure(figsize=(0.7 + width * columns, 0.6 + height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def legend(figure: Figure, ax: Axes, columns: int = 8) -> None:
-    """One legend for all panels, below them.
+    """Draw one legend for all panels, below them.
 
     Args:
-        figure: that it is for.
-        ax: a panel that has all labels.
-        columns: at most so many.
+        figure: The figure.
+        ax: A panel that has all labels.
+        columns: Largest number of columns.
     """
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), columns)), frameon=False)
 
 
 def log_ticks(ax: Axes, ticks: Sequence[int]) -> None:
-    """A logarithmic x axis with labels at these places alone.
+    """Make the x axis logarithmic, with labels at the given ticks only.
 
     Args:
-        ax: the panel.
-        ticks: the places, written as they are.
+        ax: The panel.
+        ticks: The ticks; their labels are the same numbers.
     """
     ax.set(xscale="log", xticks=ticks, xticklabels=ticks)
     ax.tick_params("x", which="minor", bottom=False, labelbottom=False)
 
 
 def drawn(figure: Figure, ending: str) -> bytes:
-    """The figure's file in one format, without dates, so that the same result gives the same file.
+    """The contents of a figure's file, without dates, so that the same result gives the same file.
 
     Args:
-        figure: what is drawn.
-        ending: one of ``FORMATS``.
+        figure: The figure.
+        ending: One of ``FORMATS``.
     """
     stamp, content = {"svg": "Date", "pdf": "CreationDate"}.get(ending), BytesIO()
     with house_style():

@@ -1,4 +1,4 @@
-"""Parts of an answer for people: sentences and tables, free of any terminal or page."""
+"""Parts of an answer: sentences, facts and tables, independent of terminal and page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence, shown plain, strong (the answer) or quiet (what goes without saying)."""
+    """A sentence: plain, strong (the answer) or quiet (background)."""
 
     text: str
     look: Literal["plain", "strong", "quiet"] = "plain"
@@ -15,7 +15,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Marked:
-    """A sentence with a sign in front of it, such as ✓."""
+    """A sentence after a mark such as ✓."""
 
     mark: str
     text: str
@@ -23,7 +23,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of text. Columns are right-aligned unless named in ``left``."""
+    """A table of text. Columns are right-aligned, except those in ``left``."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -44,13 +44,13 @@ Part = str | Line | Marked | Fact | Grid
 def first_rows(
     columns: Sequence[str], rows: Sequence[Sequence[str]], most: int, see: str, left: frozenset[str] = frozenset()
 ) -> list[Part]:
-    """A table of the first rows, and a line that says how many more there are and where.
+    """The first rows of a table, and a line that says how many more there are and where to find them.
 
     Args:
         columns: Names of the columns.
         rows: All rows.
-        most: How many of them are shown.
-        see: Where the others are to be found.
+        most: Number of rows to show.
+        see: Where to find the other rows.
         left: Columns that are left-aligned.
     """
     more: list[Part] = [Line(f"… and {len(rows) - most} more: see {see}", "quiet")] if len(rows) > most else []

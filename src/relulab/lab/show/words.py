@@ -1,9 +1,9 @@
-"""How numbers, times and verdicts are worded, in the terminal and in the report."""
+"""Numbers, times and verdicts in words, for the terminal and the report."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-# The names of relulab.lab.theorem.Verdict, as a reader meets them.
+# The names of relulab.lab.theorem.Verdict in words.
 VERDICTS = {
     "HOLDS": "holds",
     "REFUTED": "refuted",
@@ -58,7 +58,7 @@ def span(seconds: float) -> str:
 
 
 def ago(moment: str | None, now: datetime | None = None) -> str:
-    """How long ago a moment was, in ISO format; one that is still to come, by a clock set back, is just now.
+    """How long ago a time in ISO format was; a time in the future, after the clock was set back, is just now.
 
     >>> ago("2026-01-01T00:00:00+00:00", datetime(2026, 1, 1, 5, tzinfo=UTC))
     '5.0 h ago'
@@ -73,7 +73,7 @@ def ago(moment: str | None, now: datetime | None = None) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes, as one says them.
+    """A number of bytes in a readable unit.
 
     >>> size(512), size(41_478_613), size(3.2e9)
     ('512 B', '41.5 MB', '3.2 GB')
@@ -86,7 +86,7 @@ def size(count: float) -> str:
 
 
 def value(x: Any) -> str:
-    """A field's value as one would write it after --set.
+    """The value of a field as written after --set.
 
     >>> value([1, 2.5]), value(True), value("median")
     ('1, 2.5', 'true', 'median')

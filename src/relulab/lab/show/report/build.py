@@ -36,15 +36,15 @@ def build(runs: Path, out: Path) -> Path:
         out: The folder of the report.
     """
     damaged: dict[Path, str] = {}
-    found = list(_readable(read_run, sorted({path.parent for path in runs.glob("*/*/*.json")}), damaged))
+    finished = list(_readable(read_run, sorted({path.parent for path in runs.glob("*/*/*.json")}), damaged))
     checks = list(_readable(read_check, sorted(runs.glob("checks/*.json")), damaged))
     report = _Report(out)
-    found = list(_readable(report.run_files, found, damaged))
-    if not found and not checks:
+    finished = list(_readable(report.run_files, finished, damaged))
+    if not finished and not checks:
         raise UserError(_nothing(runs, damaged))
-    overview = sections(one_per_study(found), checks)
-    report.pages(overview, found)
-    report.tables(overview, found, damaged)
+    overview = sections(one_per_study(finished), checks)
+    report.pages(overview, finished)
+    report.tables(overview, finished, damaged)
     report.stamps.write()
     return out / "index.html"
 

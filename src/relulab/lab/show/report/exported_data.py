@@ -1,4 +1,4 @@
-"""A run's result in the report: the netCDF file, and from it a long table in CSV for each of its variables."""
+"""The result of a run in the report: the netCDF file, and one CSV table in long format for each variable."""
 
 import filecmp
 import shutil
@@ -14,7 +14,7 @@ import xarray as xr
 from relulab.lab.run.store import atomic, read_dataset
 from relulab.lab.show.report.forms import Unreadable, name
 
-SHEET = 1_048_576  # rows that a spreadsheet takes, its heading among them; longer tables are compressed
+SHEET = 1_048_576  # rows that fit into a spreadsheet, header included; longer tables are compressed
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -35,13 +35,19 @@ class Data:
 
 
 def export_data(run: Path, units: int, target: Path) -> Data:
-    """Writes result.nc and its tables into the folder ``target``; ``units`` is how many the run was joined from."""
+    """Write result.nc and its tables.
+
+    Args:
+        run: The folder of the run.
+        units: Number of units that the result was joined from.
+        target: The folder in the report.
+    """
     target.mkdir(parents=True, exist_ok=True)
     source, copy = run / "result.nc", target / "result.nc"
     result = _read(source)
     names = [name(n) for n in result.variables if n not in result.dims]
     parts = _units(run, units) if any(result[n].isnull().any() for n in names) else []
-    # The copy is made last: where it is there already and the same, the tables beside it are too.
+    # The copy is made last. If it exists and is the same, so are the tables.
     same = copy.exists() and filecmp.cmp(source, copy, shallow=False)
     tables = [_export(result[n], [p[n] for p in parts if n in p], target, same) for n in names]
     if not same:
@@ -53,17 +59,17 @@ def export_data(run: Path, units: int, target: Path) -> Data:
 def _read(path: Path) -> xr.Dataset:
     try:
         return read_dataset(path)
-    except Exception as error:  # whatever the reader of a damaged file trips over
+    except Exception as error:  # a damaged file can raise almost anything
         raise Unreadable(f"{path.name} cannot be read ({type(error).__name__})") from None
 
 
 def _units(run: Path, count: int) -> list[xr.Dataset]:
-    """What the result was joined from, for telling its gaps from measured NaN; nothing, unless all of it is there."""
+    """The units of the result, which tell its gaps from measured NaN; none unless all of them are there."""
     try:
-        found = [_read(path) for path in sorted((run / "units").glob("*.nc"))]
+        datasets = [_read(path) for path in sorted((run / "units").glob("*.nc"))]
     except Unreadable:
         return []
-    return found if len(found) == count else []
+    return datasets if len(datasets) == count else []
 
 
 def _export(values: xr.DataArray, parts: Sequence[xr.DataArray], target: Path, same: bool) -> Table:
@@ -71,7 +77,7 @@ def _export(values: xr.DataArray, parts: Sequence[xr.DataArray], target: Path, s
     rows = int(kept.sum())
     path = target / f"{values.name}.{'csv' if rows < SHEET else 'csv.gz'}"
     if not (same and path.exists()):
-        # Without a time in it, the same result gives the same file.
+        # A fixed time in the header: the same result gives the same file.
         packed = {"method": "gzip", "compresslevel": 3, "mtime": 1} if path.suffix == ".gz" else None
         with atomic(path) as part:
             _long(values)[kept].to_csv(part, index=False, lineterminator="\n", compression=packed)
@@ -80,20 +86,20 @@ def _export(values: xr.DataArray, parts: Sequence[xr.DataArray], target: Path, s
 
 
 def _measured(values: xr.DataArray, parts: Sequence[xr.DataArray]) -> xr.DataArray:
-    """Where some unit has a value, be it NaN: elsewhere NaN only fills up the join."""
-    found = xr.zeros_like(values, dtype=bool)
+    """Where some unit has a value, even NaN; elsewhere the join is filled up with NaN."""
+    measured = xr.zeros_like(values, dtype=bool)
     for part in parts:
-        found = found | xr.ones_like(part, dtype=bool).reindex_like(values, fill_value=False)
-    return found.transpose(*values.dims)
+        measured = measured | xr.ones_like(part, dtype=bool).reindex_like(values, fill_value=False)
+    return measured.transpose(*values.dims)
 
 
 def _long(values: xr.DataArray) -> pd.DataFrame:
-    """A row a value: its place along every dimension, then the value itself."""
+    """One row per value: its coordinates, then the value."""
     frame = values.to_series().reset_index() if values.dims else pd.DataFrame({values.name: [values.item()]})
     texts = {str(column): frame[column].map(_inert) for column in frame.select_dtypes(exclude=["number", "bool"])}
     return frame.assign(**texts).rename(columns=_inert)
 
 
 def _inert(x: Any) -> Any:
-    """Text that a spreadsheet would take for a formula, with an apostrophe in front."""
+    """Prefix text that a spreadsheet would run as a formula with an apostrophe."""
     return f"'{x}" if isinstance(x, str) and x.startswith(FORMULA) else x

@@ -1,4 +1,4 @@
-"""A run's figures and animations in the report: copied in every format, with words for those who cannot see them."""
+"""The figures and animations of a run in the report, in every format and with a description in words."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from relulab.lab.run.store import MOVING
 from relulab.lab.show.report.forms import Animation, Figure, Unreadable
 
 FORMATS = ("svg", "png", "pdf")
-LONGEST = 300  # letters of a description
+LONGEST = 300  # characters of a description
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Moving:
 
 
 def export_figures(run: Path, figures: Sequence[Figure], target: Path) -> list[Drawn]:
-    """Copies the figures of a run into the folder ``target``."""
+    """Copy the figures of a run into the folder ``target``."""
     _copy(run, [f"{one.figure}.{ending}" for one in figures for ending in FORMATS], target)
     return [
         Drawn(one.figure, words_in((target / f"{one.figure}.svg").read_text("utf-8", "replace")), one.caption)
@@ -43,7 +43,7 @@ def export_figures(run: Path, figures: Sequence[Figure], target: Path) -> list[D
 
 
 def export_animations(run: Path, animations: Sequence[Animation], target: Path) -> list[Moving]:
-    """Copies the animations of a run, with their stills, into the folder ``target``."""
+    """Copy the animations of a run and their still images into the folder ``target``."""
     _copy(run, [f"{a.animation}.{ending}" for a in animations for ending in MOVING.values()], target)
     return [
         Moving(a.animation, a.words, a.caption, *_size(path), path.stat().st_size)
@@ -62,26 +62,26 @@ def _copy(run: Path, files: Sequence[str], target: Path) -> None:
 
 
 def _size(gif: Path) -> tuple[int, int]:
-    """Width and height as the file's head has them: with these a page keeps the room of what it loads late."""
+    """Width and height from the header; with them a page reserves space for an image that loads later."""
     with gif.open("rb") as file:
         head = file.read(10)
     if len(head) < 10 or not head.startswith(b"GIF8"):
-        raise Unreadable(f"figures/{gif.name} is no GIF")
+        raise Unreadable(f"figures/{gif.name} is not a GIF")
     return struct.unpack("<HH", head[6:])
 
 
 def words_in(svg: str) -> str:
-    """Labels and titles of a figure, the most frequent ones first: these are the axes'.
+    """The labels and titles of a figure, the most frequent first: those of the axes.
 
-    Matplotlib draws text as curves and leaves what it says in a comment beside them.
+    Matplotlib draws text as curves and keeps the text itself in a comment next to them.
 
     >>> words_in("<!-- p = 1 --><!-- 0.5 --><!-- epoch --><!-- p = 2 --><!-- epoch -->")
     'epoch; p = 1; p = 2'
     """
     texts = (text for text in re.findall(r"<!-- (.+?) -->", svg) if "mathdefault" not in text)  # powers on an axis
-    found = Counter(unescape(text) for text in texts if re.search(r"[^\W\d_]", text))
+    labels = Counter(unescape(text) for text in texts if re.search(r"[^\W\d_]", text))
     words = ""
-    for text, _ in found.most_common():
+    for text, _ in labels.most_common():
         if len(words) + len(text) > LONGEST:
             return f"{words} …"
         words = f"{words}; {text}" if words else text

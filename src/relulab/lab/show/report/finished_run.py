@@ -1,4 +1,4 @@
-"""A finished run and a theorem's check as the report has them: their files, and what follows from these in words."""
+"""A finished run and the check of a theorem, as the report reads them from their files."""
 
 import json
 import shlex
@@ -73,15 +73,14 @@ class FinishedRun:
 
     @property
     def command(self) -> str:
-        """What makes this run again, to be pasted into a shell; a study from a user's own file is named by its path."""
-        file = forms.read(self.path / "config.json", dict[str, Any]).get("file")
-        study = file if isinstance(file, str) else self.about.study
+        """The shell command that makes this run again. A study from a user's own file is named by its path."""
+        study = self.about.file or self.about.study
         changes = (word for key, value in self.about.changes.items() for word in ("--set", f"{key}={_word(value)}"))
         return shlex.join(["relulab", "run", study, "--preset", self.about.preset, *changes])
 
     @property
     def seeds(self) -> str:
-        """Which seeds the run has: a study's field ``seeds`` is how many, counted from 0, or a list of them."""
+        """The seeds of the run: the field ``seeds`` of a study is their number, counted from 0, or a list."""
         seeds = self.about.config.get("seeds")
         if isinstance(seeds, list):
             return ", ".join(map(str, seeds))
@@ -91,11 +90,11 @@ class FinishedRun:
 
 
 def read_run(path: Path) -> FinishedRun:
-    """The run in a folder; Unreadable if it is unfinished, damaged or of another layout."""
+    """Read the run in a folder; raises Unreadable if it is unfinished, damaged or of another schema version."""
     forms.name(f"{path.parent.name}-{path.name}")
     layout = forms.read(path / "config.json", forms.Layout).schema_
     if layout != SCHEMA:
-        raise Unreadable(f"its layout is schema {layout!r}, this relulab reads {SCHEMA}")
+        raise Unreadable(f"it has schema {layout!r}, but this version of relulab reads {SCHEMA}")
     about, status = forms.read(path / "config.json", forms.About), forms.read(path / "status.json", forms.Status)
     if status.state != "finished":
         raise Unreadable("unfinished")
@@ -122,14 +121,14 @@ class Checked:
 
 
 def read_check(path: Path) -> Checked:
-    """The check in a file, which is called after its theorem."""
+    """Read a check; its file is named after the theorem."""
     about = forms.read(path, forms.Theorem)
     if path.stem != about.theorem:
-        raise Unreadable(f"{path.name} speaks of {about.theorem}")
+        raise Unreadable(f"{path.name} is about {about.theorem}")
     return Checked(path, about)
 
 
 def _word(value: Any) -> str:
-    """A value as one would write it after --set, or as JSON where that would be read as something else."""
+    """A value as written after --set, or as JSON if it would otherwise be read as something else."""
     plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     return plain if parse(plain) == value else json.dumps(value, ensure_ascii=False)

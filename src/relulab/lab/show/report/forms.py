@@ -1,4 +1,4 @@
-"""What the report believes of a run's files: each is checked against its form before anything on a page rests on it."""
+"""The expected form of the files of a run; the report checks them before it uses them."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,25 +16,25 @@ from pydantic import (
 
 from relulab.lab.run.store import SCHEMA
 
-# A name becomes part of a path and of an address, so it has no separators and does not begin with a dot.
+# Names become parts of paths and URLs: no separators, no leading dot.
 Name = Annotated[str, Field(pattern=r"^[^\W_][\w.×+-]*$", max_length=100)]
-# With a dot in it, as an anchor on a page it cannot meet those of the pages themselves, which have none.
+# Ids contain a dot; the anchors of the pages themselves do not, so they cannot collide.
 Id = Annotated[str, Field(pattern=r"^[^\W_]\w*\.[\w.×+-]+$", max_length=100)]
 Word = Literal["HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_APPLICABLE"]
 
 
 class Unreadable(Exception):
-    """Why something is not shown, for people."""
+    """Why something cannot be shown, in words."""
 
 
 class Form(BaseModel):
-    """Fields that a page needs; more may stand in the file."""
+    """The fields that a page needs; the file may contain more."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
 
 class Layout(Form):
-    """What config.json of any version says of itself; the first ones did not."""
+    """The schema version in config.json; the first version had none."""
 
     schema_: Any = Field(SCHEMA, alias="schema")
 
@@ -51,6 +51,7 @@ class About(Form):
     config: dict[str, Any]
     paper: dict[str, Any]
     meanings: dict[str, str] = {}
+    file: str | None = None
 
 
 class Status(Form):
@@ -135,7 +136,7 @@ Figures = list[Annotated[Figure | Animation, BeforeValidator(lambda x: {"figure"
 
 
 def read(path: Path, form: Any) -> Any:
-    """The document in a JSON file, in the given form; Unreadable says what is wrong with it."""
+    """Read a JSON file and check its form; raises Unreadable with the reason."""
     try:
         return TypeAdapter(form).validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -148,7 +149,7 @@ def read(path: Path, form: Any) -> Any:
 
 
 def name(text: Any) -> str:
-    """``text``, if it is a name."""
+    """Return ``text`` if it is a valid name, else raise Unreadable."""
     try:
         return TypeAdapter(Name).validate_python(text)
     except ValidationError:
