@@ -9,11 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
-BLOCKS = dict(
-    re.findall(r"```(?:python|toml)\n# ([\w./]+\.(?:py|toml))\n(.*?)```", CONTRIBUTING.read_text(), re.DOTALL)
-)
+from plug_ins import BLOCKS, CONTRIBUTING, MAIN, STUDY
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +75,7 @@ def test_an_external_subject_runs_checks_measures_and_reports(outside):
         size = arrays["lengths"]
     assert json.loads(call("measure", "longest", "net.npz", "-d", "x.npy", "--json")[1])["longest"][0] == size.argmax()
     code, out, err = call("report")
-    page = (work / "report" / "index.html").read_text()
+    page = "".join((work / "report" / name).read_text() for name in ("index.html", "claims.html"))
     assert code == 0 and "On Norms" in page and "XX.F1.half" in page and "Triangle inequality" in page, err
 
 
@@ -97,15 +93,13 @@ def test_a_broken_external_file_does_not_hide_other_entries(outside, tmp_path):
         broken.unlink()
 
 
-STUDY = BLOCKS["norms_lab/studies/half_active.py"]
-
-
 def test_a_study_in_a_users_own_file(tmp_path):
     (tmp_path / "my_study.py").write_text(STUDY.replace('"half-active"', '"mine"'))
+    (tmp_path / "command.py").write_text(MAIN)  # a file, as the installed command is one
 
     def call(*words: str) -> tuple[int, dict, str]:
         done = subprocess.run(
-            [sys.executable, "-c", "from relulab.lab.cli import main; main()", *words], cwd=tmp_path,
+            [sys.executable, "command.py", *words], cwd=tmp_path,
             capture_output=True, text=True, timeout=120,
         )  # fmt: skip
         return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
@@ -122,7 +116,7 @@ def test_a_study_in_a_users_own_file(tmp_path):
     assert second["run"] != first["run"] and second["claims"][0]["measured"] != first["claims"][0]["measured"]
     code = "from relulab.lab.cli import main; main()"
     subprocess.run([sys.executable, "-c", code, "report"], cwd=tmp_path, capture_output=True, timeout=120, check=True)
-    page = (tmp_path / "report" / "index.html").read_text()
+    page = "".join((tmp_path / "report" / name).read_text() for name in ("index.html", "claims.html"))
     assert "Half of the inputs are active" in page and "XX.F1.half" in page
 
 

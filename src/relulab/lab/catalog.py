@@ -1,12 +1,17 @@
 """Studies, theorems, instruments and measurements as objects. Each is imported when it is requested."""
 
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from relulab.core.errors import UserError
 from relulab.lab.index import Entry, entries, entry
+from relulab.lab.index.problems import leave_out
 from relulab.lab.instrument import REGISTRY, Instrument
 from relulab.lab.measurement import Measurement
+from relulab.lab.outside_code import blamed
 from relulab.lab.own_study import study_of_file
 from relulab.lab.study import Study
 from relulab.lab.theorem import Theorem
@@ -44,27 +49,46 @@ def find_measurement(wanted: str) -> type[Measurement]:
     Args:
         wanted: For example ``"max-margin"``.
     """
-    return import_module(entry(wanted, "measurement").module).MEASUREMENT
+    return _measurement(entry(wanted, "measurement"))
 
 
 def _study(listed: Entry) -> type[Study]:
-    return import_module(listed.module).STUDY
+    return _imported(listed).STUDY
 
 
 def _theorem(listed: Entry) -> Theorem:
-    return import_module(listed.module).THEOREM
+    return _imported(listed).THEOREM
+
+
+def _measurement(listed: Entry) -> type[Measurement]:
+    return _imported(listed).MEASUREMENT
+
+
+def _imported(listed: Entry) -> Any:
+    """Import the module of an entry; an error in a module from outside relulab names its file and line."""
+    with blamed(listed.module, "when the module is imported"):
+        return import_module(listed.module)
 
 
 @cache
 def studies() -> dict[str, type[Study]]:
     """Return all studies by name."""
-    return {listed.name: _study(listed) for listed in entries() if listed.kind == "study"}
+    return {listed.name: study for listed, study in _all("study", _study)}
 
 
 @cache
 def theorems() -> dict[str, Theorem]:
     """Return all theorems by id."""
-    return {listed.ids[0]: _theorem(listed) for listed in entries() if listed.kind == "theorem"}
+    return {listed.ids[0]: theorem for listed, theorem in _all("theorem", _theorem)}
+
+
+def _all(kind: str, found: Callable[[Entry], Any]) -> Iterator[tuple[Entry, Any]]:
+    """Yield all entries of a kind with their objects. What cannot be imported is left out, which is recorded."""
+    for listed in entries(kind):
+        try:
+            yield listed, found(listed)
+        except UserError as reason:  # only for modules from outside
+            leave_out(listed.module, f"is left out: {reason}")
 
 
 @cache
@@ -72,5 +96,5 @@ def instruments() -> dict[str, Instrument]:
     """Return all instruments by name."""
     for listed in entries():
         if listed.kind == "instrument":
-            import_module(listed.module)
+            _imported(listed)
     return {name: REGISTRY[name] for name in sorted(REGISTRY)}

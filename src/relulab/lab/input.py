@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from relulab.core.errors import UserError, nearest
+from relulab.lab.index.entry import option_name
 
 Given = TypeVar("Given", bound="Input")
 
@@ -54,7 +55,7 @@ def _sentence(cls: type[Input], error: ValidationError) -> str:
     name = str(first["loc"][0]) if first["loc"] else ""
     if not name:  # a check of several options together has a complete message
         return first["msg"].removeprefix("Value error, ")
-    shown = name.upper() if name in cls.arguments else f"--{name.replace('_', '-')}"
+    shown = name.upper() if name in cls.arguments else option_name(name)
     if first["type"] == "extra_forbidden":
         return f"unknown option {shown}: {nearest(name, cls.model_fields)}"
     if first["type"] == "missing":

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from relulab.core.errors import UserError
+from relulab.lab.outside_code import outside
+
 F = TypeVar("F", bound=Callable)
 
 
@@ -33,8 +36,14 @@ def instrument(*, source: str, ids: tuple[str, ...] = ()) -> Callable[[F], F]:
     """
 
     def register(function: F) -> F:
-        title = (function.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        REGISTRY[function.__name__] = Instrument(function.__name__, title, source, ids, function)
+        lines = (function.__doc__ or "").strip().splitlines()
+        if not lines:
+            raise UserError(f"the instrument {function.__name__} of {function.__module__} needs a docstring: add one")
+        known = REGISTRY.get(function.__name__)
+        # The instruments of relulab keep their names, whatever else is imported.
+        if known is None or outside(known.function.__module__) or not outside(function.__module__):
+            title = lines[0].rstrip(".")
+            REGISTRY[function.__name__] = Instrument(function.__name__, title, source, ids, function)
         return function
 
     return register

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
@@ -16,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 from relulab.core.errors import UserError, nearest
 from relulab.lab.claim import Claim
 from relulab.lab.input import expected_value
+from relulab.lab.outside_code import blamed
+from relulab.lab.own_code import OwnCode, code_of
+from relulab.lab.well_formed import check_attributes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,9 +70,23 @@ class Study(BaseModel):
     captions: ClassVar[dict[str, str]] = {}
     """for each figure and animation: what it shows, and which published figure it corresponds to"""
     version: ClassVar[int] = 1
+    own_code: ClassVar[OwnCode | None] = None
+    """the code of a study that is in no package, as it was when the class was defined; set by relulab"""
 
     root: NonNegativeInt = 0
     """root seed of all random streams"""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.own_code = code_of(cls.__module__)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle a study from a user's file together with its code, so that workers run the code that was hashed."""
+        reduced = super().__reduce_ex__(protocol)
+        cls, code = type(self), self.own_code
+        if code is None or not cls.__module__.startswith(f"{code.package}."):
+            return reduced
+        return (_restored, (code, cls.__module__, cls.__qualname__), *reduced[2:])
 
     @abstractmethod
     def units(self) -> list[Unit]:
@@ -102,8 +118,8 @@ class Study(BaseModel):
 
     @property
     def hash(self) -> str:
-        """Ten hexadecimal digits that identify the configuration and the study's version, or the code of its file."""
-        code = _code(type(self))
+        """Ten hexadecimal digits that identify configuration, version, and code if the study is in no package."""
+        code = self.own_code.digests if self.own_code else []
         text = json.dumps([self.name, self.version, self.model_dump(mode="json"), *code], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -127,6 +143,7 @@ class Study(BaseModel):
         Raises:
             UserError: If there is no such preset or field, or a value is invalid.
         """
+        check_study(cls)
         presets = {"paper": {}, **cls.presets}
         if preset not in presets:
             raise UserError(f"{cls.name} has no preset {preset!r}: {nearest(preset, presets)}")
@@ -136,16 +153,28 @@ class Study(BaseModel):
             raise UserError(_sentence(cls, error)) from None
 
 
-def _code(cls: type[Study]) -> list[str]:
-    """Return a digest of the file that defines a study, if it is not in a package and so has no reliable version."""
-    module = sys.modules.get(cls.__module__)
-    file = getattr(module, "__file__", None)
-    if module is None or file is None or "." in cls.__module__ or getattr(module, "__package__", None):
-        return []
-    try:
-        return [hashlib.sha256(Path(file).read_bytes()).hexdigest()]
-    except OSError:
-        return []
+def place_of(study: Study) -> str:
+    """Return the file of a study in no package, or the name of another one, for messages."""
+    return study.own_code.shown if study.own_code else study.name
+
+
+def check_study(cls: type[Study]) -> None:
+    """Raise a UserError if a study lacks a method or a class variable, or has one of the wrong type."""
+    names = ("name", "ids", "title", "source", "remarks", "needs", "presets", "captions", "version")
+    where = f"{cls.own_code.shown if cls.own_code else cls.__module__}, class {cls.__name__}:"
+    check_attributes(where, {name: getattr(cls, name, None) for name in names})
+    if missing := sorted(cls.__abstractmethods__):
+        raise UserError(f"{where} the method {missing[0]}() is missing: add it")
+
+
+def _restored(code: OwnCode, module: str, name: str) -> Study:
+    """Return an empty study of a class in a user's file, which is imported from ``code``; pickle then fills it."""
+    with blamed(module, "when the file is imported"):
+        code.load()
+        found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found.__new__(found)
 
 
 def _sentence(cls: type[Study], error: ValidationError) -> str:

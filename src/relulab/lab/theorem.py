@@ -10,7 +10,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from relulab.core.errors import UserError, nearest
+from relulab.lab.index.entry import option_name
 from relulab.lab.input import Input, expected_value
+from relulab.lab.outside_code import blamed, expected
 
 
 class Verdict(Enum):
@@ -180,7 +182,7 @@ class Theorem:
                 settings[name] = TypeAdapter(known[name].annotation).validate_python(value)
             except ValidationError as error:
                 message = error.errors()[0]["msg"]
-                problem = f"expected {expected}" if (expected := expected_value(message)) else message
+                problem = f"expected {wanted_value}" if (wanted_value := expected_value(message)) else message
                 raise UserError(f"{self.id}: setting {name}: {problem}, got {value!r}") from None
         return settings
 
@@ -194,33 +196,42 @@ class Theorem:
         kind = self._fitting(options)
         given = kind.given(**options)
         given.allow(settings)
-        checked_settings = self.settings(kind, settings)
-        return self.on[kind](*given.load(), **checked_settings)
+        checked_settings, check = self.settings(kind, settings), self.on[kind]
+        with blamed(self.check.__module__, f"in {check.__name__}(), which checks {self.id}"):
+            finding = check(*given.load(), **checked_settings)
+            expected(f"{self.id}: {check.__name__}()", Finding, finding)
+        return finding
 
     def _fitting(self, options: Mapping[str, Any]) -> type[Input]:
         """Return the input that these options describe; raise a UserError if options are missing or do not fit."""
         if not self.on:
             raise UserError(f"{self.id} cannot be checked on files: run relulab check {self.id} without options")
-        expected = "; or ".join(_expected_options(kind) for kind in self.on)
+        wanted = "; or ".join(_expected_options(kind) for kind in self.on)
         candidates = [kind for kind in self.on if set(kind.required()) <= set(options)]
         if not candidates:
-            given = ", ".join(f"--{name}" for name in options) or "only --set"
-            raise UserError(f"a check of {self.id} on files needs {expected}; got {given}")
+            given = ", ".join(map(option_name, options)) or "only --set"
+            raise UserError(f"a check of {self.id} on files needs {wanted}; got {given}")
         for kind in candidates:
             if set(options) <= set(kind.model_fields):
                 return kind
         wrong = next(name for name in options if name not in candidates[0].model_fields)
-        raise UserError(f"a check of {self.id} on files takes {expected}: leave out --{wrong}")
+        raise UserError(f"a check of {self.id} on files takes {wanted}: leave out {option_name(wrong)}")
 
     def demonstrate(self) -> dict:
         """Run all demonstrations and return the document that ``relulab check --json`` prints."""
-        rows = [{"name": d.name, "expected": d.expected.name, **d.run().to_dict()} for d in self.demonstrations]
+        rows = []
+        for demonstration in self.demonstrations:
+            with blamed(self.check.__module__, f"in the demonstration {demonstration.name!r} of {self.id}"):
+                finding = demonstration.run()
+                expected(f"{self.id}: the demonstration {demonstration.name!r}", Finding, finding)
+                shown = {"name": demonstration.name, "expected": demonstration.expected.name, **finding.to_dict()}
+            rows.append(shown)
         return {"theorem": self.id, "demonstrations": rows}
 
 
 def _expected_options(kind: type[Input]) -> str:
     """Name the required and the optional options of an input."""
-    *most, last = [f"--{name}" for name in kind.required()]
+    *most, last = [option_name(name) for name in kind.required()] or ["no option"]
     required = f"{', '.join(most)} and {last}" if most else last
-    optional = ", ".join(f"--{name}" for name in kind.model_fields if name not in kind.required())
+    optional = ", ".join(option_name(name) for name in kind.model_fields if name not in kind.required())
     return f"{required} (optional: {optional})" if optional else required

@@ -8,11 +8,11 @@ import pytest
 
 from relulab import UserError
 from relulab.lab.index import entries, entry, matching, papers, subjects
-from relulab.lab.index.contents import _roots
 from relulab.lab.index.declared import declared
 from relulab.lab.index.entry import Entry
 from relulab.lab.index.imported import imported
 from relulab.lab.index.source_code import SourceCode
+from relulab.lab.index.subjects import roots
 
 FILES = sorted({(one.kind, one.subject, one.module) for one in entries()})
 
@@ -38,7 +38,7 @@ def test_the_index_has_all_subjects_and_kinds():
 
 @pytest.mark.parametrize("kind, subject, module", FILES, ids=lambda part: part.rpartition(".")[2])
 def test_reading_and_importing_agree(kind, subject, module):
-    code = SourceCode(module, _roots(subjects()[subject].package))
+    code = SourceCode(module, roots(subjects()[subject].package))
     read, known = list(declared(kind, subject, code)), list(imported(kind, subject, module))
     order = [one.name for one in known]
     assert [plain(one) for one in sorted(read, key=lambda one: order.index(one.name))] == [plain(one) for one in known]
@@ -74,7 +74,7 @@ def test_running_one_study_imports_that_study_only():
 def test_a_shell_completes_ids_and_names():
     from relulab.lab.cli.complete import all_names, study_names, theorem_names
 
-    assert "SS.F7" in study_names("ss.f") and "recovery" in study_names("rec") and not study_names("SS.L")
+    assert "ss.f7" in study_names("ss.f") and "recovery" in study_names("rec") and not study_names("SS.L")
     assert "SS.L1" in theorem_names("SS.L") and {"SS.F7", "SS.L1"} <= set(all_names("SS."))
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import relulab
-from relulab.lab.index.source_code import NotWritten, SourceCode, outline
+from relulab.lab.index.outline import outline
+from relulab.lab.index.problems import NotWritten
+from relulab.lab.index.source_code import SourceCode
 
 
 @pytest.fixture

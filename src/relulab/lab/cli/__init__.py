@@ -63,27 +63,42 @@ def main() -> None:
 
 
 def _main() -> None:
+    completing, said = "_RELULAB_COMPLETE" in os.environ, ""
     try:
         try:
-            completing = "_RELULAB_COMPLETE" in os.environ
             build(None if completing else sys.argv[1] if len(sys.argv) > 1 else "")()
         finally:
             sys.stdout.flush()  # so that a closed pipe is noticed inside quiet_pipes
-    except UserError as error:
-        print(f"relulab: {error}", file=sys.stderr)
-        sys.exit(2)
-    except RunStopped as error:
-        print(f"relulab: {error}", file=sys.stderr)
-        sys.exit(3)
-    except OSError as error:
-        print(f"relulab: {error.filename or 'file system'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
     except Exception as error:
+        code, said = _reported(error)
         if os.environ.get("RELULAB_DEBUG"):
             traceback.print_exc()
-        print(
-            f"relulab: internal error: {type(error).__name__}: {error}. This is a bug in relulab: set RELULAB_DEBUG=1, "
-            "run the command again, and report the traceback. Finished units are kept.",
-            file=sys.stderr,
-        )
-        sys.exit(3)
+        print(f"relulab: {said}", file=sys.stderr)
+        sys.exit(code)
+    finally:
+        if not completing:
+            _print_problems(said)
+
+
+def _reported(error: Exception) -> tuple[int, str]:
+    """Return the exit code and the sentence for an error."""
+    match error:
+        case UserError():
+            return 2, str(error)
+        case RunStopped():
+            return 3, str(error)
+        case OSError():
+            return 2, f"{error.filename or 'file system'}: {error.strerror or error}"
+    return 3, (
+        f"internal error: {type(error).__name__}: {error}. This is a bug in relulab: set RELULAB_DEBUG=1, run the "
+        "command again, and report the traceback. Finished units are kept."
+    )
+
+
+def _print_problems(said: str) -> None:
+    """Print what the index left out during this command, unless the error message says it."""
+    from relulab.lab.index import PROBLEMS
+
+    for what, why in PROBLEMS.items():
+        if what not in said:
+            print(f"relulab: {what} {why}", file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from relulab.lab.index import Entry, entries
-from relulab.lab.index.entry import Option
+from relulab.lab.index.entry import Option, option_name
 
 SHORT = {"data": "-d", "network": "-n", "out": "-o"}
 Json = Annotated[bool, typer.Option("--json", help="Print a single JSON document and nothing else.")]
@@ -65,7 +65,7 @@ def parameter(option: Option, positional: bool = False) -> inspect.Parameter:
 
 
 def _option(name: str, text: str, *, metavar: str | None = None, flag: bool = False, default: Any = None) -> Any:
-    long = f"--{name.replace('_', '-')}"
+    long = option_name(name)
     declarations = [f"{long}/--no-{long[2:]}"] if flag else [long, *([SHORT[name]] if name in SHORT else [])]
     # Typer prints a default that is given as text in extra parentheses, so it goes into the help text.
     text = text if default is None else f"{text} Default: {default}."

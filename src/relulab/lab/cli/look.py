@@ -23,16 +23,14 @@ def list_(
     json_: Json = False,
 ) -> None:
     """List all studies, theorems, instruments and measurements, with their ids in the papers."""
-    from relulab.lab.cli.terminal import errors, print_entries, print_json
-    from relulab.lab.index import PROBLEMS, entries, matching, subjects
+    from relulab.lab.cli.terminal import print_entries, print_json
+    from relulab.lab.index import entries, matching, subjects
 
     rows = entries() if word is None else matching(entries(), word)
     if json_:
         return print_json([row.row for row in rows])
     for subject, group in groupby(rows, key=lambda row: row.subject):
         print_entries(subjects()[subject], list(group))
-    for module, reason in PROBLEMS.items():
-        errors.print(f"{module} cannot be imported: {reason}", highlight=False, markup=False, soft_wrap=True)
 
 
 def show(id: Id, json_: Json = False) -> None:

@@ -1,5 +1,6 @@
 """Run a measurement from the command line. Output paths are checked first and written last."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from relulab.core.errors import UserError
 from relulab.lab.catalog import find_measurement
 from relulab.lab.cli.terminal import print_json, print_parts, working
 from relulab.lab.measurement import Measurement, Outcome
+from relulab.lab.outside_code import blamed, expected, outside
 from relulab.lab.run.store import PICTURES, check_place, write_arrays, write_bytes
 from relulab.lab.theorem import Verdict
 
@@ -30,9 +32,7 @@ def run_measurement(
     for path, endings in ((out, kind.endings), (figure, PICTURES)):
         if path:
             check_place(path, endings)
-    measurement = kind.given(**options)
-    with working(measurement.busy()):
-        outcome = measurement.measure()
+    outcome = _outcome(kind, options)
     files = {"out": out} if kind.endings else {}
     files |= {"figure": figure} if kind.drawn else {}
     for path in filter(None, files.values()):
@@ -45,6 +45,20 @@ def run_measurement(
         _print_files(kind, out, figure)
     if outcome.verdict not in (None, Verdict.HOLDS):
         raise typer.Exit(1)
+
+
+def _outcome(kind: type[Measurement], options: Mapping[str, Any]) -> Outcome:
+    """Measure; an error in a measurement from outside relulab names its file and line."""
+    if missing := sorted(kind.__abstractmethods__):
+        raise UserError(f"{kind.__module__}, class {kind.__name__}: the method {missing[0]}() is missing: add it")
+    with blamed(kind.__module__, "in measure()"):
+        measurement = kind.given(**options)
+        with working(measurement.busy()):
+            outcome = measurement.measure()
+        expected(f"{kind.name}: measure()", Outcome, outcome)
+        if outside(kind.__module__):
+            json.dumps(outcome.document, allow_nan=False)
+    return outcome
 
 
 def write(outcome: Outcome, path: Path) -> None:

@@ -80,14 +80,15 @@ def reproduce(
     json_: Json = False,
 ) -> None:
     """Run every study whose data are available, check every theorem, and build the report."""
-    from relulab.lab.catalog import studies, theorems
+    from relulab.lab.catalog import theorems
     from relulab.lab.cli.check import demonstrate
     from relulab.lab.cli.terminal import console, print_json, print_overview
+    from relulab.lab.run.answers import units_of
 
-    ready, left_out = _ready([study.configured(preset) for study in studies().values()], preset, runs)
+    ready, left_out = _ready(preset, runs)
     chosen_engine = _engine(engine, scheduler, workers, patience, device)
     summaries = []
-    for study in sorted(ready, key=lambda study: sum(unit.flops for unit in study.units())):  # results appear early
+    for study in sorted(ready, key=lambda study: sum(unit.flops for unit in units_of(study))):  # results appear early
         summaries.append(_run(study, preset, runs, chosen_engine, json_))
         index = _report(runs, out)
         if len(summaries) == 1 and not json_:
@@ -102,20 +103,22 @@ def reproduce(
     _exit(summaries, checks)
 
 
-def _ready(studies: "list[Study]", preset: str, runs: Path) -> "tuple[list[Study], list[dict[str, Any]]]":
-    """Return the studies that can run, and those without data with the reason, which is also printed."""
+def _ready(preset: str, runs: Path) -> "tuple[list[Study], list[dict[str, Any]]]":
+    """Return the studies that can run, and those without data or with an error, with the reason, which is printed."""
     from relulab.core.errors import UserError
+    from relulab.lab.catalog import studies
     from relulab.lab.cli.terminal import errors
     from relulab.lab.run.runner import check_ready
 
     ready, left_out = [], []
-    for study in studies:
+    for kind in studies().values():
         try:
+            study = kind.configured(preset)
             check_ready(study, preset, runs)
             ready.append(study)
         except UserError as error:
-            left_out.append({"study": study.name, "ids": list(study.ids), "why": str(error)})
-            errors.print(f"skipping {study.name}: {error}", highlight=False, markup=False, soft_wrap=True)
+            left_out.append({"study": kind.name, "ids": list(kind.ids), "why": str(error)})
+            errors.print(f"skipping {kind.name}: {error}", highlight=False, markup=False, soft_wrap=True)
     return ready, left_out
 
 

@@ -2,14 +2,17 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from inspect import cleandoc
 from typing import Any
 
-from relulab.lab.index.entry import Entry, Option
-from relulab.lab.index.source_code import NotWritten, SourceCode
+from relulab.lab.index.class_source import attribute, fields, lineage, origin, written_name
+from relulab.lab.index.entry import Entry
+from relulab.lab.index.problems import NotWritten
+from relulab.lab.index.source_code import SourceCode
 
 PAPER = "paper"  # the preset that changes no field
+STUDY, INPUT = ("relulab.lab.study", "Study"), ("relulab.lab.input", "Input")
+THEOREM, MEASUREMENT = ("relulab.lab.theorem", "Theorem"), ("relulab.lab.measurement", "Measurement")
+DEMONSTRATION, INSTRUMENT = ("relulab.lab.theorem", "Demonstration"), ("relulab.lab.instrument", "instrument")
 
 
 def declared(kind: str, subject: str, code: SourceCode) -> Iterator[Entry]:
@@ -23,12 +26,18 @@ def declared(kind: str, subject: str, code: SourceCode) -> Iterator[Entry]:
     read: dict[str, Callable[[SourceCode], Iterator[dict[str, Any]]]] = {
         "study": _study, "theorem": _theorem, "instrument": _instruments, "measurement": _measurement,
     }  # fmt: skip
-    for attributes in read[kind](code):
+    try:
+        found = list(read[kind](code))
+    except NotWritten:
+        raise
+    except Exception as error:  # legal Python can be written in more ways than are read here
+        raise NotWritten(f"{code.module} is written in an unusual way: {error}") from None
+    for attributes in found:
         yield Entry(kind, subject, code.module, **attributes)  # type: ignore[arg-type]
 
 
 def _study(code: SourceCode) -> Iterator[dict[str, Any]]:
-    family = lineage(code, code.assigned("STUDY"))
+    family = lineage(code, code.assigned("STUDY"), STUDY)
     options = fields(family)
     yield {
         "name": attribute(family, "name"), "ids": attribute(family, "ids"), "title": attribute(family, "title"),
@@ -43,18 +52,16 @@ def _study(code: SourceCode) -> Iterator[dict[str, Any]]:
 
 
 def _theorem(code: SourceCode) -> Iterator[dict[str, Any]]:
-    call = code.assigned("THEOREM")
-    if not isinstance(call, ast.Call):
-        raise NotWritten(f"{code.module} computes THEOREM")
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    given = _keywords(code, code.assigned("THEOREM"), THEOREM)
     texts = {name: code.value(given[name]) for name in ("id", "title", "statement", "source")}
     other_ids = code.value(given["ids"]) if "ids" in given else ()
     demonstrations = {}
     for demonstration in given["demonstrations"].elts:  # type: ignore[attr-defined]
-        name, expected = demonstration.args[:2]
+        _keywords(code, demonstration, DEMONSTRATION, 3)
+        name, expected, _ = demonstration.args
         demonstrations[code.value(name)] = code.value(expected)
     yield {
-        "name": _written_name(given["check"]).replace("_", "-"), "ids": (texts["id"], *other_ids),
+        "name": written_name(given["check"]).replace("_", "-"), "ids": (texts["id"], *other_ids),
         "title": texts["title"], "source": texts["source"], "about": texts["statement"],
         "details": {
             "demonstrations": demonstrations, "on": _inputs(code, given),
@@ -64,14 +71,24 @@ def _theorem(code: SourceCode) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
 
 
+def _keywords(code: SourceCode, call: ast.expr, of: tuple[str, str], positional: int = 0) -> dict[str | None, ast.expr]:
+    """Return the keywords of a call of one function, which has no others and this many positional arguments."""
+    if not isinstance(call, ast.Call) or origin(code, call.func) != of or len(call.args) != positional:
+        raise NotWritten(f"{code.module} computes {of[1]}")
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in given:
+        raise NotWritten(f"{code.module} gives keywords in a dictionary")
+    return given
+
+
 def _inputs(code: SourceCode, given: dict[str | None, ast.expr]) -> list[dict[str, Any]]:
     """Return the inputs that a theorem can be checked on, with their options and the settings of the check."""
     on = given.get("on", ast.Dict([], []))
     variants = code.value(given["variants"]) if "variants" in given else ()
     inputs = []
     for kind, check in zip(on.keys, on.values, strict=True):  # type: ignore[attr-defined]
-        family = lineage(code, kind)
-        home, function = code.definition(_written_name(check), ast.FunctionDef)
+        family = lineage(code, kind, INPUT)
+        home, function = code.definition(written_name(check), ast.FunctionDef)
         settings = {
             argument.arg: home.value(default)
             for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
@@ -84,17 +101,23 @@ def _inputs(code: SourceCode, given: dict[str | None, ast.expr]) -> list[dict[st
 def _instruments(code: SourceCode) -> Iterator[dict[str, Any]]:
     for function in code.all(ast.FunctionDef):
         for mark in function.decorator_list:
-            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "instrument":
-                texts = {keyword.arg: code.value(keyword.value) for keyword in mark.keywords}
-                about = _doc(function)
-                yield {
-                    "name": function.name, "ids": texts.get("ids", ()), "title": first_line(about),
-                    "source": texts["source"], "about": about, "details": {},
-                }  # fmt: skip
+            name = mark.func if isinstance(mark, ast.Call) else mark
+            if isinstance(name, ast.Attribute) and name.attr == INSTRUMENT[1]:
+                raise NotWritten(f"{code.module}: the decorator {ast.unparse(name)} is not a plain name")
+            if not isinstance(name, ast.Name) or origin(code, name) != INSTRUMENT:
+                continue
+            texts = {keyword: code.value(value) for keyword, value in _keywords(code, mark, INSTRUMENT).items()}
+            about = _doc(function)
+            if not about:
+                raise NotWritten(f"{code.module}: {function.name} has no docstring")
+            yield {
+                "name": function.name, "ids": texts.get("ids", ()), "title": first_line(about),
+                "source": texts["source"], "about": about, "details": {},
+            }  # fmt: skip
 
 
 def _measurement(code: SourceCode) -> Iterator[dict[str, Any]]:
-    family = lineage(code, code.assigned("MEASUREMENT"))
+    family = lineage(code, code.assigned("MEASUREMENT"), MEASUREMENT)
     about = _doc(family[0][1])
     names = ("arguments", "endings", "kept", "drawn", "verb")
     yield {
@@ -104,59 +127,9 @@ def _measurement(code: SourceCode) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
 
 
-Family = list[tuple[SourceCode, ast.ClassDef]]
-
-
-def lineage(code: SourceCode, name: ast.expr | None) -> Family:
-    """Return a class and its base classes, nearest first, as far as their source is available."""
-    home, node = code.definition(_written_name(name), ast.ClassDef)
-    classes: Family = [(home, node)]
-    for base in node.bases:
-        with suppress(NotWritten):  # BaseModel and other classes from outside declare nothing that is needed
-            classes += lineage(home, base)
-    # As in Python's method resolution order, a common base comes after all classes that inherit from it.
-    return [pair for i, pair in enumerate(classes) if pair[1].name not in {later.name for _, later in classes[i + 1 :]}]
-
-
-def attribute(family: Family, name: str) -> Any:
-    """Return the value of a class variable, from the nearest class that sets it."""
-    for code, node in family:
-        for statement in node.body:
-            if isinstance(statement, ast.AnnAssign) and _written_name(statement.target) == name and statement.value:
-                return code.value(statement.value)
-            if isinstance(statement, ast.Assign) and [_written_name(t) for t in statement.targets] == [name]:
-                return code.value(statement.value)
-    raise NotWritten(f"{family[0][1].name} does not set {name}")
-
-
-def fields(family: Family) -> list[Option]:
-    """Return the fields of a Pydantic model in Pydantic's order: base classes first; subclasses override values."""
-    options: dict[str, Option] = {}
-    for code, node in reversed(family):
-        for statement, after in zip(node.body, [*node.body[1:], None], strict=True):
-            if not isinstance(statement, ast.AnnAssign) or ast.unparse(statement.annotation).startswith("ClassVar"):
-                continue
-            name = _written_name(statement.target)
-            if name.startswith("_") or name == "model_config":
-                continue
-            meaning = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-            if not meaning and name in options:
-                meaning = options[name].meaning
-            required = statement.value is None
-            default = None if required else code.value(statement.value)
-            options[name] = Option(name, ast.unparse(statement.annotation), default, required, cleandoc(str(meaning)))
-    return list(options.values())
-
-
 def first_line(doc: str) -> str:
     """Return the first line of a docstring, without its period."""
     return doc.partition("\n")[0].rstrip(".")
-
-
-def _written_name(node: ast.expr | None) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    raise NotWritten(f"{ast.unparse(node) if node else 'nothing'} is not a plain name")
 
 
 def _doc(node: ast.ClassDef | ast.FunctionDef) -> str:

@@ -11,6 +11,15 @@ ROOMS: dict[str, Kind] = {
 }  # fmt: skip
 
 
+def option_name(field: str) -> str:
+    """Return the option of the command line for a field.
+
+    >>> option_name("my_field")
+    '--my-field'
+    """
+    return f"--{field.replace('_', '-')}"
+
+
 @dataclass(frozen=True)
 class Subject:
     """A package with some of the folders ``studies``, ``theorems``, ``instruments`` and ``measurements``."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import getdoc
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from relulab.core.errors import UserError
@@ -20,14 +21,26 @@ def imported(kind: str, subject: str, module: str) -> Iterator[Entry]:
         yield Entry(kind, subject, module, **attributes)  # type: ignore[arg-type]
 
 
-def _object(module: Any, name: str) -> Any:
+def _object(module: Any, name: str, base: type) -> Any:
+    """Return what a module defines under a name; None if it only imports this from another file of the catalog."""
     if not hasattr(module, name):
         raise UserError(f"{module.__file__} does not define {name}: add a line {name} = …")
-    return getattr(module, name)
+    found = getattr(module, name)
+    if not (issubclass(found, base) if isinstance(found, type) else isinstance(found, base)):
+        raise UserError(f"{module.__file__}: expected {name} to be a {base.__name__}, got {found!r}")
+    home = getattr(found, "__module__", module.__name__)
+    room = module.__name__.rpartition(".")[0]
+    elsewhere = home != module.__name__ and home.startswith(f"{room}.") and hasattr(modules.get(home), name)
+    return None if elsewhere else found
 
 
 def _study(module: Any) -> Iterator[dict[str, Any]]:
-    study = _object(module, "STUDY")
+    from relulab.lab.study import Study, check_study
+
+    study = _object(module, "STUDY", Study)
+    if study is None:
+        return
+    check_study(study)
     yield {
         "name": study.name, "ids": study.ids, "title": study.title, "source": study.source,
         "about": getdoc(study) or "",
@@ -40,7 +53,13 @@ def _study(module: Any) -> Iterator[dict[str, Any]]:
 
 
 def _theorem(module: Any) -> Iterator[dict[str, Any]]:
-    theorem = _object(module, "THEOREM")
+    from relulab.lab.input import Input
+    from relulab.lab.theorem import Theorem
+
+    theorem = _object(module, "THEOREM", Theorem)
+    for kind in theorem.on:
+        if not issubclass(kind, Input):
+            raise UserError(f"{module.__file__}: expected subclasses of relulab.lab.input.Input in on, got {kind!r}")
     yield {
         "name": theorem.name, "ids": (theorem.id, *theorem.ids), "title": theorem.title, "source": theorem.source,
         "about": theorem.statement,
@@ -67,10 +86,15 @@ def _instruments(module: Any) -> Iterator[dict[str, Any]]:
 
 
 def _measurement(module: Any) -> Iterator[dict[str, Any]]:
-    measurement = _object(module, "MEASUREMENT")
+    from relulab.lab.measurement import Measurement
+
+    measurement = _object(module, "MEASUREMENT", Measurement)
+    if measurement is None:
+        return
     about, names = getdoc(measurement) or "", ("arguments", "endings", "kept", "drawn", "verb")
     yield {
-        "name": measurement.name, "ids": measurement.ids, "title": first_line(about), "source": measurement.source,
+        "name": getattr(measurement, "name", None), "ids": measurement.ids, "title": first_line(about),
+        "source": measurement.source,
         "about": about,
         "details": {"options": options(measurement), **{name: getattr(measurement, name) for name in names}},
     }  # fmt: skip

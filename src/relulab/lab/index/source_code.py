@@ -1,39 +1,23 @@
 """Read assignments, classes, functions and constant values from the source of a module, without running it.
 
 Importing a study takes seconds because it imports PyTorch. What ``relulab list`` and ``relulab show`` need is written
-as plain constants, so it can be read from the source.
+as plain constants, so it can be read from the source. Whatever is not plain raises ``NotWritten``.
 """
 
 import ast
-import math
-import operator
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from relulab.lab.index.constants import value_of
+from relulab.lab.index.outline import parsed
+from relulab.lab.index.problems import NotWritten
+
 Node = TypeVar("Node", bound=ast.AST)
-OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.BitOr: operator.or_,
-}
-# Limits, so that no expression takes long to evaluate:
-LARGEST, LONGEST = 1e9, 10_000  # largest base of a power, largest length of a range
-
-
-DEF = re.compile(r" *(async )?def \w")
-HEAD = re.compile(r"(\)|\]|\w|\"|'):\s*(#.*)?$")  # the end of a function's first line
-QUOTE = re.compile(r"\s*r?(?P<mark>\"\"\"|\"|')(?P<end>.+(?P=mark)\s*$)?")
-
-
-class NotWritten(Exception):
-    """A value that is computed, so that it can only be determined by an import."""
+Bindings = dict[str, list[ast.stmt]]
+"""The statements that bind each name."""
 
 
 @dataclass(frozen=True)
@@ -53,145 +37,91 @@ class SourceCode:
 
     @property
     def tree(self) -> ast.Module:
-        return _parsed(self.path)
+        return parsed(self.path)
 
     def all(self, kind: type[Node]) -> Iterator[Node]:
         """Return the top-level statements of one kind."""
         return (node for node in self.tree.body if isinstance(node, kind))
 
+    def binding(self, name: str) -> ast.stmt | None:
+        """Return the only top-level statement that binds a name; None if there is none."""
+        bound = bindings(self.tree)
+        if len(bound.get(name, ())) > 1 or "*" in bound:  # the order in which they run is not known
+            raise NotWritten(f"{self.module} sets {name} more than once")
+        return bound[name][0] if name in bound else None
+
     def assigned(self, name: str) -> ast.expr:
         """Return the expression that is assigned to a name at the top level."""
-        for node in self.tree.body:
-            if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [name]:
-                return node.value
-            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and node.value:
-                return node.value
-        raise NotWritten(f"{self.module} does not set {name}")
+        return assigned_in(self.binding(name), f"{self.module}: {name}")
 
     def origin(self, name: str) -> tuple["SourceCode", str]:
         """Return the module that defines a name used here, and the name in that module."""
-        for node in self.all(ast.ImportFrom):
-            for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return SourceCode(_absolute(self.module, node), self.roots).origin(alias.name)
+        if self.module.partition(".")[0] not in self.roots:
+            return self, name
+        node = self.binding(name)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":  # as in a lazy package
+            found = [each for each in node.body if isinstance(each, ast.ImportFrom) and name in _names(each)]
+            node = found[0] if found else node
+        if isinstance(node, ast.ImportFrom):
+            alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
+            return SourceCode(_absolute(self.module, node), self.roots).origin(alias.name)
         return self, name
 
     def definition(self, name: str, kind: type[Node]) -> tuple["SourceCode", Node]:
         """Return the class or function of a name used here, with the module that defines it."""
         home, name = self.origin(name)
-        for node in home.all(kind):
-            if getattr(node, "name", None) == name:
-                return home, node
+        node = home.binding(name)
+        if isinstance(node, kind) and getattr(node, "name", None) == name:
+            return home, node
         raise NotWritten(f"{home.module} does not define {name}")
 
     def value(self, node: ast.expr | None) -> Any:
         """Return the value of an expression of constants."""
-        match node:
-            case ast.Constant():
-                return node.value
-            case ast.Tuple() | ast.List():
-                items = [value for item in node.elts for value in self._items(item)]
-                return tuple(items) if isinstance(node, ast.Tuple) else items
-            case ast.Dict():
-                return self._dictionary(node)
-            case ast.Name():
-                home, name = self.origin(node.id)
-                return home.value(home.assigned(name))
-            case ast.UnaryOp(op=ast.USub()):
-                return -self.value(node.operand)
-            case ast.BinOp():
-                return self._operation(node)
-            case ast.JoinedStr():
-                return "".join(str(self.value(part)) for part in node.values)
-            case ast.FormattedValue(conversion=-1):
-                return format(self.value(node.value), self.value(node.format_spec) if node.format_spec else "")
-            case ast.Attribute(value=ast.Name(id="math"), attr="pi" | "inf" | "e"):
-                return getattr(math, node.attr)
-            case ast.Attribute(value=ast.Name(id="Verdict")):
-                return node.attr
-            case ast.Call(func=ast.Name(id="Field")) if node.args:
-                return self.value(node.args[0])
-            case ast.Call(func=ast.Name(id="range"), keywords=[]):
-                return self._range([self.value(argument) for argument in node.args])
-            case ast.Call(func=ast.Name(id="tuple"), args=[items], keywords=[]):
-                return tuple(self.value(items))
-        raise NotWritten(f"{self.module}: {ast.unparse(node) if node else 'nothing'} is computed")
+        return value_of(node, lambda name: _named_value(self, name))
 
-    def _items(self, node: ast.expr) -> Iterable[Any]:
-        return self.value(node.value) if isinstance(node, ast.Starred) else [self.value(node)]
 
-    def _range(self, ends: list[int]) -> range:
-        numbers = range(*ends)
-        if len(numbers) > LONGEST:
-            raise NotWritten(f"{self.module}: {numbers} is too long")
-        return numbers
-
-    def _dictionary(self, node: ast.Dict) -> dict:
-        items: dict = {}
-        for key, item in zip(node.keys, node.values, strict=True):
-            items |= self.value(item) if key is None else {self.value(key): self.value(item)}
-        return items
-
-    def _operation(self, node: ast.BinOp) -> Any:
-        left, right = self.value(node.left), self.value(node.right)
-        if isinstance(node.op, ast.Pow) and not (abs(left) < LARGEST and abs(right) < 100):
-            raise NotWritten(f"{self.module}: {ast.unparse(node)} is too large")
-        try:
-            return OPERATIONS[type(node.op)](left, right)
-        except (KeyError, TypeError, ArithmeticError):
-            raise NotWritten(f"{self.module}: {ast.unparse(node)} is computed") from None
+@cache  # names that are computed from other names would otherwise be computed many times
+def _named_value(code: SourceCode, name: str) -> Any:
+    home, name = code.origin(name)
+    return home.value(home.assigned(name))
 
 
 @cache
-def _parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file without the bodies of its functions, which would take most of the time."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        try:
-            return ast.parse(outline(text))
-        except SyntaxError:  # a function with unusual formatting
-            return ast.parse(text)
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NotWritten(f"{path}: {error}") from None
+def bindings(scope: ast.Module | ast.ClassDef) -> Bindings:
+    """Return the statements of a module or class that bind each name, also inside ``if`` and similar blocks."""
+    found: Bindings = {}
+    for statement in scope.body:
+        for name in dict.fromkeys(_names(statement)):
+            found.setdefault(name, []).append(statement)
+    return found
 
 
-def outline(text: str) -> str:
-    """Return the text with the bodies of functions removed, except their docstrings.
+def assigned_in(statement: ast.stmt | None, what: str) -> ast.expr:
+    """Return the expression of a plain assignment to one or more names."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    plain = isinstance(statement, ast.Assign | ast.AnnAssign) and all(isinstance(name, ast.Name) for name in targets)
+    if not plain or statement.value is None:  # type: ignore[union-attr]
+        raise NotWritten(f"{what} is not set by a plain assignment")
+    return statement.value  # type: ignore[union-attr]
 
-    >>> print(outline("def f(x):\\n    'doc'\\n    return x\\nA = 1"))
-    def f(x):
-        'doc'
-        pass
-    A = 1
-    """
-    kept: list[str] = []
-    lines = iter(text.split("\n"))
-    line = next(lines, None)
-    while line is not None:
-        kept.append(line)
-        if not DEF.match(line):
-            line = next(lines, None)
-            continue
-        depth = len(line) - len(line.lstrip())
-        if not HEAD.search(line) and line.count("(") == line.count(")"):  # a function on one line
-            line = next(lines, None)
-            continue
-        while line is not None and not HEAD.search(line):  # the signature may take several lines
-            line = next(lines, None)
-            kept += [line] if line is not None else []
-        line = next(lines, None)
-        if line is not None and (quote := QUOTE.match(line)):
-            kept.append(line)
-            ended = bool(quote["end"])
-            while not ended:
-                line = next(lines, None)
-                kept += [line] if line is not None else []
-                ended = line is None or line.rstrip().endswith(quote["mark"])
-            line = next(lines, None)
-        while line is not None and (not line.strip() or len(line) - len(line.lstrip()) > depth):
-            line = next(lines, None)
-        kept.append(f"{' ' * depth}    pass")
-    return "\n".join(kept)
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a statement binds in its module or class."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import() | ast.ImportFrom():
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        case ast.Assign():
+            yield from (name for target in node.targets for name in _names(target))
+        case ast.AnnAssign() | ast.AugAssign():
+            yield from _names(node.target) if node.value else ()
+        case ast.Name():
+            yield from [node.id] if isinstance(node.ctx, ast.Store | ast.Del) else ()
+        case ast.Expr() | ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return
+        case _:
+            yield from (name for child in ast.iter_child_nodes(node) for name in _names(child))
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from relulab.core.errors import UserError
 from relulab.lab.catalog import find_study
+from relulab.lab.outside_code import blamed
+from relulab.lab.run.answers import animations_of, claims_of, figures_of, units_of
 from relulab.lab.run.engines import Engine
 from relulab.lab.run.engines.local import Local
 from relulab.lab.run.environment import environment
@@ -93,8 +95,9 @@ def run_study(
 def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> None:
     """Raise a UserError if units must be measured and something they need is missing. Nothing is written."""
     run = Run.of(study, preset, runs)
-    if (redraw or not run.finished) and not all(run.has(unit) for unit in study.units()):
-        study.ready()
+    if (redraw or not run.finished) and not all(run.has(unit) for unit in units_of(study)):
+        with blamed(type(study).__module__, "in ready()"):
+            study.ready()
 
 
 def _device(engine: Engine) -> str:
@@ -103,7 +106,7 @@ def _device(engine: Engine) -> str:
 
 def _check_device(study: Study, run: Run, engine: Engine, redraw: bool) -> None:
     """Raise a UserError if some units were computed on another device, because one result must not mix devices."""
-    units = study.units() if run.device not in (None, _device(engine)) else []
+    units = units_of(study) if run.device not in (None, _device(engine)) else []
     kept = sum(run.has(unit) for unit in units)
     if kept and not (redraw and kept == len(units)):
         raise UserError(
@@ -118,7 +121,7 @@ class _Job:
     def __init__(self, study: Study, run: Run, preset: str, engine: Engine, watcher: Watcher):
         self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
         run.prepare()
-        self.units = study.units()
+        self.units = units_of(study)
         self.todo = [unit for unit in self.units if not run.has(unit)]
         before = run.status
         # If nothing is measured, the recorded machine and number of processes stay those of the earlier run.
@@ -178,16 +181,20 @@ def _describe(study: Study, run: Run, preset: str) -> None:
         "about": (type(study).__doc__ or "").strip(), "remarks": study.remarks, "preset": preset,
         "changes": study.differs(preset), "version": study.version, "config": study.model_dump(mode="json"),
         "paper": study.configured("paper").model_dump(mode="json"),
+        "meanings": {name: field.description or "" for name, field in type(study).model_fields.items()},
     }  # fmt: skip
+    if study.own_code:
+        about["file"] = study.own_code.shown  # what relulab run needs to find the study again
     write_json(run.path / "config.json", about)
 
 
 def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     """Join the units, draw the figures and judge the claims."""
-    result = run.joined(units)
+    with blamed(type(study).__module__, "when the results of all units are joined"):
+        result = run.joined(units)
     write_checked(run.path / "result.nc", encode(result))
     with house_style():
-        figures, animations = study.figures(result), study.animations(result)
+        figures, animations = figures_of(study, result), animations_of(study, result)
     drawings = [{"figure": name, "caption": _caption(study, name)} for name in figures]
     moving = [
         {"animation": name, "words": animation.words, "caption": _caption(study, name)}
@@ -200,7 +207,7 @@ def _conclude(study: Study, run: Run, units: list[Unit]) -> None:
     for name, animation in animations.items():
         for ending, content in animated(animation)._asdict().items():
             write_bytes(run.path / "figures" / f"{name}.{MOVING[ending]}", content)
-    write_json(run.path / "claims.json", [claim.to_dict() for claim in study.claims(result)])
+    write_json(run.path / "claims.json", [claim.to_dict() for claim in claims_of(study, result)])
 
 
 def _caption(study: Study, name: str) -> str:

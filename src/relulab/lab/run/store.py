@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ import xarray as xr
 from relulab.core.errors import UserError
 from relulab.core.files import atomic as atomic
 from relulab.lab.study import Study, Unit
+from relulab.lab.well_formed import is_name
 
 SCHEMA = 1
 """Version of the layout of a run's folder, which is recorded in its config.json."""
@@ -96,10 +96,10 @@ def intact(path: Path) -> bool:
         return False
 
 
-def _file_name(kind: str, name: str) -> str:
+def file_name(kind: str, name: Any) -> str:
     """Return ``name`` if it can be used as a file name; raise a UserError if not."""
-    if not re.fullmatch(r"[^\W_][\w.×+-]*", name):
-        raise UserError(f"{kind} name {name!r} cannot be a file name: use only letters, digits, and . _ - +")
+    if not is_name(name):
+        raise UserError(f"{kind} name {name!r} cannot be a file name: use at most 100 letters, digits, and . _ - +")
     return name
 
 
@@ -124,7 +124,7 @@ class Run:
     @classmethod
     def of(cls, study: Study, preset: str, runs: Path) -> "Run":
         """Return the run of a configured study in the folder ``runs``."""
-        return cls(runs / _file_name("study", study.name) / f"{_file_name('preset', preset)}-{study.hash}")
+        return cls(runs / file_name("study", study.name) / f"{file_name('preset', preset)}-{study.hash}")
 
     @contextmanager
     def held(self, on_wait: Callable[[str], None]) -> Iterator[None]:
@@ -219,7 +219,7 @@ class Run:
 
     def unit(self, unit: Unit) -> Path:
         """Return the file for the result of a unit."""
-        return self.path / "units" / f"{_file_name('unit', unit.name)}.nc"
+        return self.path / "units" / f"{file_name('unit', unit.name)}.nc"
 
     def checkpoint(self, unit: Unit) -> Path:
         """Return the checkpoint file of the first training of a unit; later trainings append .2, .3, …"""

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from relulab.lab.index.contents import how_to_run
-from relulab.lab.index.entry import Entry, Option
+from relulab.lab.index.entry import Entry, Option, option_name
 
 
 def document(entry: Entry) -> dict[str, Any]:
@@ -44,7 +44,8 @@ def usages(entry: Entry) -> list[str]:
 
 def _usage(entry: Entry, one: dict[str, Any]) -> str:
     """The command that checks a theorem on an input, with its settings and their defaults."""
-    words = [f"--{o.name} {o.name.upper()}" if o.required else f"[--{o.name} {o.name.upper()}]" for o in one["options"]]
+    options = ((o, f"{option_name(o.name)} {o.name.upper()}") for o in one["options"])
+    words = [shown if option.required else f"[{shown}]" for option, shown in options]
     words += [f"[--set {name}={'…' if value is None else plain(value)}]" for name, value in one["settings"].items()]
     return " ".join([how_to_run(entry), *words])
 
@@ -70,7 +71,7 @@ def _measurement(entry: Entry) -> dict[str, Any]:
 
 def _word(option: Option, arguments: tuple[str, ...]) -> str:
     shown = option.name.upper() + "..." * option.several
-    return shown if option.name in arguments else f"--{option.name} {shown}"
+    return shown if option.name in arguments else f"{option_name(option.name)} {shown}"
 
 
 def readable(document: dict[str, Any]) -> dict[str, Any]:

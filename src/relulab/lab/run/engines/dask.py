@@ -90,7 +90,9 @@ class _Calls:
         for name, unit in by_name.items():
             # Not pure: a scheduler must not answer from an earlier run, whose stored result may be damaged.
             key = f"{topic}-{name}"
-            future = self.client.submit(_measure, self.study, unit, topic, *options, key=key, pure=False)
+            future = self.client.submit(
+                _measure, self.study, self.study.hash, unit, topic, *options, key=key, pure=False
+            )
             future.add_done_callback(lambda future, name=name: self.messages.put(name))
             futures[name] = future
         main = threading.current_thread() is threading.main_thread()
@@ -177,7 +179,7 @@ class _Calls:
 
 
 def _measure(
-    study: Study, unit: Unit, topic: str, device: str, checkpoints: float | None, run: Run, holder: str
+    study: Study, run_hash: str, unit: Unit, topic: str, device: str, checkpoints: float | None, run: Run, holder: str
 ) -> tuple[bytes, float]:
     """Measure a unit on a worker and report its steps.
 
@@ -204,7 +206,7 @@ def _measure(
     tick = unit_tick(count, study, unit, shared_run, seconds=checkpoints, device=device)
     # xarray would request a lock from the cluster before it encodes; it is not needed for memory of this process.
     with dask.config.set(scheduler="synchronous"):
-        answer = measured(study, unit, tick)
+        answer = measured(study, unit, tick, run_hash)
     report()
     return answer
 
@@ -244,7 +246,10 @@ def _client(address: str) -> Iterator[Any]:
 
 
 def _send_code(client: Any, study: Study) -> None:
-    """Send the file of a user's own study to the workers. Packages must be installed there."""
+    """Send the file of a study that a script imported to the workers. Packages must be installed there.
+
+    A study from ``find_study("my_study.py")`` carries its code with it, and dask itself sends what is in ``__main__``.
+    """
     module = sys.modules.get(type(study).__module__)
     file = getattr(module, "__file__", None)
     if file and module.__name__ != "__main__" and not module.__package__:  # type: ignore[union-attr]

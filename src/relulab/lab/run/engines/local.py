@@ -141,7 +141,9 @@ class _Crew:
         pipe, worker_pipe = self.context.Pipe()
         counter = self.context.Value("q", 0)
         process = self.context.Process(
-            target=_work, args=(os.getpid(), worker_pipe, counter, self.study, self.run, self.engine), daemon=True
+            target=_work,
+            args=(os.getpid(), worker_pipe, counter, self.study, self.study.hash, self.run, self.engine),
+            daemon=True,
         )
         with left_alone(self.study), interrupts_held():
             process.start()
@@ -180,7 +182,7 @@ def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
     return True
 
 
-def _work(parent: int, pipe: Connection, counter: Any, study: Study, run: Run, engine: Local) -> None:
+def _work(parent: int, pipe: Connection, counter: Any, study: Study, run_hash: str, run: Run, engine: Local) -> None:
     """Run a worker: measure the units from the pipe until the parent ends."""
     threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
@@ -191,13 +193,13 @@ def _work(parent: int, pipe: Connection, counter: Any, study: Study, run: Run, e
         while True:
             unit = pipe.recv()
             tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
-            pipe.send(_answer(study, run, unit, tick))
+            pipe.send(_answer(study, run_hash, run, unit, tick))
 
 
-def _answer(study: Study, run: Run, unit: Unit, tick: Tick) -> tuple[float, Exception | None]:
+def _answer(study: Study, run_hash: str, run: Run, unit: Unit, tick: Tick) -> tuple[float, Exception | None]:
     """Measure and store a unit, and return the seconds it took and the error if it failed."""
     try:
-        content, seconds = measured(study, unit, tick)
+        content, seconds = measured(study, unit, tick, run_hash)
         run.keep(unit, content)
         return seconds, None
     except Exception as error:

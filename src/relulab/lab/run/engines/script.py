@@ -15,13 +15,16 @@ def left_alone(study: Study) -> Iterator[None]:
 
     A study that is defined in the script itself can only be imported from there: then the script needs the guard.
     """
-    main = sys.modules["__main__"]
-    hidden = {} if type(study).__module__ == "__main__" else {k: main.__dict__.get(k) for k in ("__file__", "__spec__")}
-    main.__dict__.update(dict.fromkeys(hidden))
+    if type(study).__module__ == "__main__":
+        yield
+        return
+    main = vars(sys.modules["__main__"])
+    hidden = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}
+    main["__spec__"] = None  # multiprocessing needs it; a __file__ of None would break inspect, and so Pydantic
     try:
         yield
     finally:
-        main.__dict__.update({k: v for k, v in hidden.items() if v is not None})
+        main.update(hidden)
 
 
 @contextmanager

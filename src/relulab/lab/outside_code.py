@@ -1,0 +1,91 @@
+"""Errors in code from outside relulab, such as a user's study: the message names the user's file and line."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from relulab.core.errors import RunStopped, UserError
+from relulab.lab.own_code import code_of
+from relulab.lab.own_files import shown_path
+
+OWN_SENTENCE = (UserError, RunStopped, OSError, MemoryError)
+"""Errors that are reported by a sentence of their own, wherever they occur."""
+LONGEST = 300  # characters of an error message that are quoted
+
+
+@contextmanager
+def blamed(module: str, doing: str) -> Iterator[None]:
+    """Turn an error in a module from outside relulab into a UserError with the file and the line in it.
+
+    Args:
+        module: The name of the module whose code runs in the block.
+        doing: What the code does, for the message, such as "in units()".
+    """
+    try:
+        yield
+    except OWN_SENTENCE:
+        raise
+    except (Exception, SystemExit) as error:
+        if not outside(module):
+            raise
+        raise UserError(f"{_place(error, module)}: {described(error)} ({doing}): correct the code there") from error
+
+
+def outside(module: str) -> bool:
+    """Whether a module is not a part of relulab."""
+    return module.partition(".")[0] != "relulab"
+
+
+def described(error: BaseException) -> str:
+    """Return the type and the message of an error on one line."""
+    if isinstance(error, SystemExit):
+        return f"the code calls sys.exit({error.code!r})"
+    message = " ".join(str(error).split())
+    message = message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def expected(what: str, wanted: type | tuple[type, ...], got: Any) -> None:
+    """Raise a UserError if a value that a user's code returned is of another type.
+
+    Args:
+        what: What was returned, such as "half-active: measure()".
+        wanted: The type.
+        got: The value.
+    """
+    if not isinstance(got, wanted):
+        names = " or ".join(kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,)))
+        raise UserError(f"{what}: expected a value of type {names}, got one of type {type(got).__name__}")
+
+
+def _place(error: BaseException, module: str) -> str:
+    """Return the last place in the user's files where the error passed, as "my_study.py, line 12"."""
+    files, folder = _files(module)
+    place = ""
+    step = error.__traceback__
+    while step is not None:
+        file = Path(step.tb_frame.f_code.co_filename)
+        if file in files or (folder is not None and file.is_relative_to(folder)):
+            place = f"{shown_path(file)}, line {step.tb_lineno}"
+        step = step.tb_next
+    if isinstance(error, SyntaxError) and error.filename and not place:
+        place = f"{shown_path(Path(error.filename))}, line {error.lineno}"
+    return place or shown_path(next(iter(files), Path(module)))
+
+
+def _files(module: str) -> tuple[set[Path], Path | None]:
+    """Return the files that a module outside any package consists of, or the folder of its package."""
+    code = code_of(module)
+    if code is not None:
+        return {code.path.parent / name for name in (code.path.name, *code.files)}, None
+    loaded = sys.modules.get(module)
+    files = {Path(file)} if (file := getattr(loaded, "__file__", None)) else set()
+    try:
+        spec = find_spec(module.partition(".")[0])
+    except (ValueError, ImportError):
+        spec = None
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return files, Path(folders[0]) if folders else None
