@@ -122,7 +122,7 @@ def test_workers_killed_at_two_random_instants(run, undisturbed, tmp_path):
 @pytest.mark.parametrize("engine", ["local", "dask"])
 def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(engine, tmp_path):
     """On a run of many units, so that most of it is still to do when the first one is there."""
-    folder, more = tmp_path / "a", ("--set", "seeds=12", "--set", "steps=2000", "--engine", engine)
+    folder, more = tmp_path / "a", ("--set", "seeds=12", "--set", "steps=4000", "--engine", engine)
     process = start(folder, *more)
     while not list(folder.glob("runs/*/*/units/over*.nc.sha256")) and process.poll() is None:
         time.sleep(0.02)

@@ -77,7 +77,7 @@ def test_frames_are_of_one_size_when_their_words_are_not():
 
 
 def test_no_frames_is_said():
-    with pytest.raises(UserError, match="0 frames"):
+    with pytest.raises(UserError, match="at least one frame, got 0"):
         animated(replace(growing(), frames=0))
 
 
@@ -96,7 +96,8 @@ def run(study, moving_runs, tmp_path) -> Run:
 
 def test_a_run_lists_and_keeps_its_animations(run):
     listed = json.loads((run.path / "figures.json").read_text())
-    assert listed[:2] == ["frames", "students"] and listed[2]["animation"] == "lines"
+    assert [one["figure"] for one in listed[:2]] == ["frames", "students"] and listed[2]["animation"] == "lines"
+    assert all(one["caption"] for one in listed)
     assert "student 6 has alignment error" in listed[2]["words"]
     files = {path.name for path in (run.path / "figures").iterdir()}
     assert {"lines.gif", "lines.still.png", "frames.svg"} <= files and "lines.svg" not in files
@@ -149,7 +150,7 @@ def test_the_report_shows_an_animation_with_words_a_still_and_a_download(run, tm
     out = build(run.path.parent.parent, tmp_path / "out").parent
     path, tags = page_of(out)
     (image,), (still,) = tags.all("img", "loading"), tags.all("source", "media")
-    assert image["loading"] == "lazy" and "Lines of 6 students turn" in image["alt"]
+    assert image["loading"] == "lazy" and "The lines of 6 students move toward" in image["alt"]
     gif = (path.parent / image["src"]).resolve()
     assert gif.read_bytes() == (run.path / "figures" / "lines.gif").read_bytes()
     with Image.open(gif) as picture:
@@ -180,7 +181,7 @@ def test_words_are_escaped_and_names_are_names(run, tmp_path):
         build(run.path.parent.parent, tmp_path / "other")
 
 
-@pytest.mark.parametrize("damage, sentence", [(b"", "is no GIF"), (b"GIF8", "is no GIF"), (None, "No such file")])
+@pytest.mark.parametrize("damage, sentence", [(b"", "is not a GIF"), (b"GIF8", "is not a GIF"), (None, "No such file")])
 def test_a_damaged_animation_is_named(run, tmp_path, damage, sentence):
     path = run.path / "figures" / "lines.gif"
     path.unlink() if damage is None else path.write_bytes(damage)

@@ -75,7 +75,7 @@ def test_a_moving_page_does_not_complain_and_names_everything(visit):
     assert browser.get_log("browser") == []
     tree = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     nodes = [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in tree if not n["ignored"]]
-    assert any(role == "image" and "Lines of 6 students turn" in name for role, name in nodes)
+    assert any(role == "image" and "The lines of 6 students move toward" in name for role, name in nodes)
     assert [node for node in nodes if node[0] in ("link", "button", "image") and not node[1].strip()] == []
 
 

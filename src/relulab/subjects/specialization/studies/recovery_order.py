@@ -35,6 +35,7 @@ class RecoveryOrder(TwoLayer):
     title: ClassVar = "Order of recovery and shifts of focus"
     source: ClassVar = "SS figure 8; S0 figures 6 and 7"
     presets: ClassVar = {"smoke": {**SMOKE, "over": (5,)}, "quick": {"seeds": 8, "epochs": 30}}
+    version: ClassVar = 2  # 2: the variable "favorite" was renamed
     captions: ClassVar = {
         "best": "Correlation of each teacher node with its best student over the epochs, in one seed, from the "
         "strongest node (dark) to the weakest (yellow). Strong nodes reach 1 early and weak nodes late. Answers figure "

@@ -52,7 +52,7 @@ class FanOutCorrelation(TwoLayer):
         "and their top weights are refitted. Nodes are kept by their contribution (blue) or at random (red); thin "
         "lines are seeds, thick lines medians. Our addition: it tests that un-specialized nodes can be removed.",
     }
-    version: ClassVar = 2  # since version 2, the widest students are pruned as well
+    version: ClassVar = 3  # 2: the widest students are pruned as well; 3: the variable "specialized" was renamed
 
     m: PositiveInt = 10
     """number of hidden nodes of the teacher"""
