@@ -8,7 +8,10 @@ import ast
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from relulab.core.door import LINE
 
 ROOT = Path(__file__).parent.parent.parent
 CALLS = {"UserError", "RunStopped", "Unreadable", "claim", "Claim", "Statement", "Check", "Demonstration", "Theorem"}
@@ -40,19 +43,31 @@ def all_texts() -> Iterator[tuple[str, str]]:
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
     """The texts of a Python file, with their lines."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree, names = ast.parse(path.read_text(encoding="utf-8")), public_names()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func) in CALLS:
             for value in [*node.args, *(word.value for word in node.keywords)]:
                 yield from _written(value)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in FIELDS:
             yield from _written(node.value)
-        elif isinstance(node, ast.ClassDef):  # fields of inputs, measurements and studies, and their docstrings
+        elif isinstance(node, ast.ClassDef) and (node.name in names or _declares(node)):
             for statement in node.body:
                 if isinstance(statement, ast.Expr):
                     yield from _written(statement.value)
-        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and (doc := ast.get_docstring(node)):
+        elif isinstance(node, ast.FunctionDef) and node.name in names and (doc := ast.get_docstring(node)):
             yield node.lineno, doc.split("\n\n")[0].replace("\n", " ")
+
+
+@cache
+def public_names() -> frozenset[str]:
+    """The names that ``relulab`` and its subjects offer."""
+    doors = [ROOT / "src/relulab/__init__.py", *(ROOT / "src/relulab/subjects").glob("*/__init__.py")]
+    return frozenset(line["name"] for door in doors for line in LINE.finditer(door.read_text(encoding="utf-8")))
+
+
+def _declares(node: ast.ClassDef) -> bool:
+    """Whether a class is a study, an input or a measurement, whose fields are options."""
+    return any(isinstance(line, ast.AnnAssign) and "ClassVar" in ast.unparse(line.annotation) for line in node.body)
 
 
 def _name(node: ast.expr) -> str:

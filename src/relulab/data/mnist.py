@@ -60,7 +60,7 @@ def _find(root: Path, part: str, kind: str) -> Path | None:
 
 
 def mnist(part: Part, classes: tuple[int, ...] = tuple(range(10)), folder: Path | str | None = None) -> Digits:
-    """Read the training or held-out digits of MNIST, in the order of the files.
+    """Read the training or test digits of MNIST, in the order of the files.
 
     Args:
         part: "train" for the 60,000 training digits, "held out" for the 10,000 held-out digits.

@@ -39,7 +39,7 @@ class LanesByAutograd:
         if wrong:
             raise UserError(
                 f"expected a leading axis of length {net.lanes} in every parameter of a network with {net.lanes} "
-                f"lanes, got a parameter of shape {wrong[0]}: add the axis, or remove the attribute lanes"
+                f"lanes, got a parameter of shape {wrong[0]}: add the axis, or remove the ``lanes`` attribute"
             )
         refuse_stored_gradient_hooks(net)
         plain = isinstance(optimizer, SGD) and not (optimizer.momentum or optimizer.weight_decay or clip is not None)

@@ -47,7 +47,7 @@ class StepDecay:
 
 @dataclass(frozen=True)
 class Cosine:
-    """Cosine decay floor + (1 − floor)(1 + cos(π t / length)) / 2, like ``CosineAnnealingLR`` in PyTorch.
+    """Cosine decay: floor + (1 − floor)(1 + cos(π t / length)) / 2, like ``CosineAnnealingLR`` in PyTorch.
 
     After ``length`` epochs (or steps) the factor stays at ``floor``.
 

@@ -65,7 +65,7 @@ def _run_to_watch(wanted: str | None, runs: Path):
     if wanted and (Path(wanted) / "config.json").is_file():
         return Run(Path(wanted))
     if wanted and (Path(wanted).is_dir() or "/" in wanted):
-        raise UserError(f"expected the folder of a run, got {wanted}: relulab runs lists all runs")
+        raise UserError(f"expected the folder of a run, got {wanted}: use `relulab runs` to list all runs")
     candidates = runs_in(runs)
     if wanted:
         names = _names([wanted])

@@ -55,9 +55,9 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
     gap = float((theta - pull).norm() / theta.norm())
     return Finding(conditions, (
         Check("Feasibility: y_i f(x_i) ≥ 1 for every i", float(margins.min()), ">=", 1 - ROUNDING,
-              detail=f"the least value is {float(margins.min()):.10g}"),
+              detail=f"the minimum is {float(margins.min()):.10g}"),
         Check("Dual feasibility: λ_i ≥ 0 for every i", float(lam.min()), ">=", 0.0,
-              detail=f"the least value is {float(lam.min()):.3g}"),
+              detail=f"the minimum is {float(lam.min()):.3g}"),
         Check("Complementary slackness: λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "<=", ROUNDING,
               detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i, at most {ROUNDING:g} is rounding"),
         Check("Stationarity: θ = Σ_i λ_i y_i ∂f(x_i)", gap, "<=", ROUNDING,

@@ -17,7 +17,7 @@ Learner = Callable[[Nested, Sequence[int], np.random.Generator], Tensor]
 
 
 def hard_target(X: Numbers, w_star: Numbers) -> Float64[Tensor, "*sets d"]:
-    """The student of hard labels: the max-margin vector of the teacher's answers, without a bias.
+    """The hard-label student: the max-margin vector for the teacher's labels, without a bias.
 
     It is the shortest w with y_i wᵀx_i ≥ 1, where y_i = ±1 is the teacher's answer. Gradient descent on the logistic
     loss converges to its direction.

@@ -60,7 +60,7 @@ def spherical_push(
             f"w has {len(w)} entries, w* {len(w_star)} and the points {x.shape[1]}: expected equal numbers, at least 2"
         )
     if not (w.norm() > 0 and w_star.norm() > 0):
-        raise UserError("w or w* is zero: both must not be zero, since the theorem uses the angle between them")
+        raise UserError("w or w* is zero: both must be nonzero, since the theorem uses the angle between them")
     if len(x) < 2:
         raise UserError(f"expected at least 2 points to estimate a mean and its error, got {len(x)}")
     push = closed_form(w, w_star) * (w.norm() if as_printed else 1)

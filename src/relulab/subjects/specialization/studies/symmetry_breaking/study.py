@@ -58,7 +58,7 @@ class SymmetryBreaking(Study):
     span: PositiveFloat = 16.0
     """duration of the simulation with an advantage, in units of 1/ϵ"""
     seeds: PositiveInt = 32
-    """number of seeds: random directions with w_kᵀw* > 0, norms and a_k between ½ and 1½ of their means"""
+    """number of seeds; each draws directions with w_kᵀw* > 0, norms and a_k between ½ and 1½ of their means"""
 
     def units(self) -> list[Unit]:
         paths = len(self.start) + len(self.extra)
