@@ -89,7 +89,7 @@ def test_spherical_distributions_satisfy_the_conditions():
 
 def test_zero_weights_and_wrong_sizes_raise_an_error():
     w, w_star, x = sample(n=100)
-    with pytest.raises(UserError, match="must not be zero"):
+    with pytest.raises(UserError, match="must be nonzero"):
         spherical_push(w * 0, w_star, x)
     with pytest.raises(UserError, match="entries"):
         spherical_push(w[:3], w_star, x)

@@ -127,7 +127,7 @@ class MonotoneLearners(Study):
             claims.append(
                 claim(f"T5.F5.{kind}", f"Learners with a higher monotonicity index have a lower risk (q {how})", rho,
                       "<", 0, f"Index and risk by learner: {rows}.", (-1, 1), "rank correlation between monotonicity "
-                      f"index and mean risk over the learners, q {change} when a point is added")
+                      f"index and mean risk over the learners; the random part q is {change} when a point is added")
             )  # fmt: skip
         soft, hard = (r.sel(q="fresh", learner=name) for name in self.learners[:2])
         lowest = r.risk.sel(q="fresh").isel(learner=slice(1, None)).min("learner")

@@ -86,7 +86,9 @@ def _parts(document: dict[str, Any]) -> list[Part]:
         Fact("groups of aligned nodes", f"{len(groups):,}"),
         Fact("share of variance lost", number(document["lost"])),
         Fact("largest change of an output", f"{number(document['largest'])} on the data"),
-        Fact("bound on any change", f"{number(document['bound'])} in the box of the data, before a refit"),
+        Fact(
+            "bound on any change", f"{number(document['bound'])} within the bounding box of the data, before refitting"
+        ),
         *first_rows(columns, rows, SHOWN, "--json", left=frozenset({"nodes of the group"})),
         Grid(("nodes kept", "share of variance lost"), curve),
         Line("Choose the size with --keep, or refit the top weights with --refit.", "quiet"),
