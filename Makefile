@@ -41,6 +41,7 @@ results: reproduce
 benchmark: setup
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/pruning.py
 	$(BIN)/python benchmarks/separability.py
 	$(BIN)/python benchmarks/distillation.py

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from relulab import Local, find_study, run_study
 from relulab.lab.run.engines import measured_unit
-from relulab.lab.run.runner import Silent, _Job
+from relulab.lab.run.job import Job
 from relulab.lab.run.store import Run
+from relulab.lab.run.watchers import Silent
 
 BOUND = 0.03
 
@@ -46,7 +47,7 @@ def main() -> None:
     clock = Clock()
     clock.put_on(measured_unit, "encode")
     clock.put_on(Run, "keep", "has", "log", "prepare")
-    clock.put_on(_Job, "on_unit", "on_steps", "status", "tell")
+    clock.put_on(Job, "on_unit", "on_steps", "status", "report")
     changes = {"epochs": int(sys.argv[1])} if len(sys.argv) > 1 else {}
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()

@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import sys
 import time
+import warnings
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from relulab import Gaussian, Probe, Task, sgd
+from relulab.core.alerts import SameBatches
 from relulab.core.seeds import Role, stream
 from relulab.data.tensor_task import TensorTask
 from relulab.lab.run.speed import product_rate
@@ -44,6 +46,7 @@ OPTIMIZERS = {
     "Nesterov": SGD(0.01, momentum=0.9, nesterov=True),
     "Adam": Adam(1e-3),
 }
+warnings.simplefilter("ignore", SameBatches)  # networks are trained again only to measure the time
 ASKED = ("momentum", "weight decay")  # at most 15 % more than plain
 
 

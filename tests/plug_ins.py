@@ -61,7 +61,7 @@ def _renamed(text: str, name: str, tag: str) -> str:
 def caller(site: Path, work: Path) -> Callable[..., tuple[int, str, str]]:
     """Return a function that calls the command line in a process of its own, with the site's packages installed."""
 
-    path = f"{site}{os.pathsep}{site / 'zipped.zip'}"
+    path = os.pathsep.join(filter(None, (str(site), str(site / "zipped.zip"), os.environ.get("PYTHONPATH"))))
 
     def call(*words: str, code: str = MAIN) -> tuple[int, str, str]:
         done = subprocess.run(

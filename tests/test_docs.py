@@ -17,13 +17,19 @@ from relulab.lab.index import entries, subjects
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-WITHOUT_CODE = ("index.md", "glossary.md")
+ELSEWHERE = ("index.md", "glossary.md", "two-checkpoints.md")  # without code, or with a test of its own
+COMMANDS = {  # pages whose commands are run, too, and the options that make them small
+    "tutorial.md": "",
+    "own-study.md": "--workers 1 --set seeds=2 --set epochs=2",
+    "hypotheses.md": "--workers 1 --preset smoke",
+}
 
 
-def run(page: Path, *languages: str, monkeypatch) -> int:
+def run(page: Path, *languages: str, monkeypatch, options: str = "") -> int:
     """Runs the blocks of a page in order, in the folder that the test is in; gives their number.
 
-    A block whose first line names a file is also that file, which later blocks may import.
+    A block whose first line names a file is also that file, which later blocks may import. ``options`` are added to the
+    commands that run a study.
     """
     monkeypatch.syspath_prepend(Path.cwd())
     blocks = re.findall(rf"```({'|'.join(languages)})\n(.*?)```", page.read_text(), re.DOTALL)
@@ -37,19 +43,32 @@ def run(page: Path, *languages: str, monkeypatch) -> int:
             exec(compile(block, page.name, "exec"), names)
             continue
         for line in block.splitlines():
-            monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+            words = shlex.split(line, comments=True)
+            monkeypatch.setattr(sys, "argv", [*words, *(shlex.split(options) if "run" in words else [])])
             with pytest.raises(SystemExit) as end:
                 main()
             assert not end.value.code, line
     return len(blocks)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.name not in WITHOUT_CODE], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name not in ELSEWHERE], ids=lambda page: page.name)
 def test_python_on_a_page_runs(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    languages = ("python", "sh") if page.name == "tutorial.md" else ("python",)
-    assert run(page, *languages, monkeypatch=monkeypatch), f"{page.name} shows no Python"
+    languages = ("python", "sh") if page.name in COMMANDS else ("python",)
+    options = COMMANDS.get(page.name, "")
+    assert run(page, *languages, monkeypatch=monkeypatch, options=options), f"{page.name} shows no Python"
     assert capsys.readouterr().out
+
+
+def test_twelve_units_do_the_work_of_32(capsys, tmp_path, monkeypatch):
+    """What the page of the engineer says comes out, whatever the last digits are."""
+    monkeypatch.chdir(tmp_path)
+    run(ROOT / "docs" / "two-checkpoints.md", "python", "sh", monkeypatch=monkeypatch)
+    out = capsys.readouterr().out
+    found = re.search(r"(\d+) units do the work of 32; predictions agree on ([\d.]+)%", out)
+    assert found and found[1] == "12" and float(found[2]) > 99
+    agree = [float(share) for share in re.findall(r"predictions that agree +([\d.]+)%", out)]
+    assert len(agree) == 2 and min(agree) > 99 and re.search(r"nodes kept +12 of 32", out)
 
 
 def test_a_command_that_fails_would_be_noticed(tmp_path, monkeypatch, capsys):

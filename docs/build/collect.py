@@ -67,6 +67,7 @@ def study(run: FinishedRun, target: Path) -> dict[str, Any]:
     return {
         "study": about.study, "title": about.title, "ids": about.ids, "source": about.source, "about": about.about,
         "preset": about.preset, "figures": figures, "claims": [claim.model_dump() for claim in run.claims],
+        "symbols": run.symbols,
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from relulab.core.door import LINE
 from relulab.lab.index import Entry, entries, papers, subjects
 from relulab.lab.paper import paper_of
 from relulab.lab.show.entry_document import document, usages
+from relulab.lab.show.symbols import used_symbols
 from relulab.lab.show.typeset import is_word
 from relulab.lab.show.words import VERDICTS, check_detail, claim_detail
 
@@ -63,7 +64,16 @@ def gallery(studies: list[dict[str, Any]]) -> str:
                 ]
             lines += [f"`relulab run {study['study']} --preset {study['preset']}` ({study['source']})", ""]
             lines += [claim(one) for one in study["claims"]]
+            texts = [text for one in study["claims"] for text in (one["says"], one["statistic"])]
+            texts += [figure["caption"] for figure in study["figures"]]
+            if symbols := used_symbols(study.get("symbols", {}), texts):
+                lines += ["", "Symbols:", "", *listed(symbols)]
     return "\n".join(lines) + "\n"
+
+
+def listed(symbols: dict[str, str]) -> list[str]:
+    """Symbols and terms with their meanings."""
+    return [f"- {symbol if is_word(symbol) else f'${symbol}$'}: {text}" for symbol, text in symbols.items()]
 
 
 def claim(one: dict[str, Any]) -> str:
@@ -93,10 +103,8 @@ def theorem(entry: Entry, check: dict[str, Any] | None) -> str:
     details, id = entry.details, entry.ids[0]
     lines = [f"# {entry.title}", "", f"{', '.join(entry.ids)}: {entry.source}", ""]
     lines += [f"> {line}" for line in entry.about.split("\n")]
-    if details["symbols"]:
-        lines += ["", "## Symbols", ""] + [
-            f"- {symbol if is_word(symbol) else f'${symbol}$'}: {text}" for symbol, text in details["symbols"].items()
-        ]
+    symbols = check["symbols"] if check else document(entry)["symbols"]
+    lines += ["", "## Symbols and terms", "", *listed(symbols)] if symbols else []
     lines += ["", "## Demonstrations", "", f"`relulab check {id}` runs them."]
     for case in check["demonstrations"] if check else []:
         lines += ["", f"### {case['name'][0].upper()}{case['name'][1:]}", "", f"Verdict: {badge(case['verdict'])}", ""]

@@ -16,7 +16,7 @@ from relulab.core.door import LINE
 ROOT = Path(__file__).parent.parent.parent
 CALLS = {"UserError", "RunStopped", "Unreadable", "claim", "Claim", "Statement", "Check", "Demonstration", "Theorem"}
 CALLS |= {"Line", "Marked", "Fact", "Option", "Argument", "print", "say", "ValueError", "TypeError"}
-FIELDS = {"title", "source", "remarks", "needs", "captions", "kept", "drawn"}
+FIELDS = {"title", "source", "remarks", "needs", "captions", "symbols", "kept", "drawn", "TERMS"}
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Call) and _name(node.func) in CALLS:
             for value in [*node.args, *(word.value for word in node.keywords)]:
                 yield from _written(value)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in FIELDS:
+        elif isinstance(node, ast.AnnAssign | ast.Assign) and _target(node) in FIELDS:
             yield from _written(node.value)
         elif isinstance(node, ast.ClassDef) and (node.name in names or _declares(node)):
             for statement in node.body:
@@ -68,6 +68,10 @@ def public_names() -> frozenset[str]:
 def _declares(node: ast.ClassDef) -> bool:
     """Whether a class is a study, an input or a measurement, whose fields are options."""
     return any(isinstance(line, ast.AnnAssign) and "ClassVar" in ast.unparse(line.annotation) for line in node.body)
+
+
+def _target(node: ast.AnnAssign | ast.Assign) -> str:
+    return _name(node.target if isinstance(node, ast.AnnAssign) else node.targets[0])
 
 
 def _name(node: ast.expr) -> str:

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from relulab.data.inputs import Gaussian as Gaussian
     from relulab.data.inputs import Uniform as Uniform
     from relulab.data.task import Task as Task
+    from relulab.data.task import Points as Points
     from relulab.data.tensor_task import TensorTask as TensorTask
     from relulab.data.labeled import Labeled as Labeled
     from relulab.data.labeled import labeled as labeled
     from relulab.data.labeled_task import LabeledTask as LabeledTask
     from relulab.data.mnist import mnist as mnist
+    from relulab.io.data_file import read_data as read_data
     from relulab.io.points import read_points as read_points
     from relulab.io.tables import read_table as read_table
 
@@ -49,7 +51,14 @@ if TYPE_CHECKING:
     # the laboratory
     from relulab.lab.study import Study as Study
     from relulab.lab.study import Unit as Unit
+    from relulab.lab.trained_study import TrainedStudy as TrainedStudy
     from relulab.lab.claim import claim as claim
+    from relulab.lab.claim import Claim as Claim
+    from relulab.lab.claim import rank_correlation as rank_correlation
+    from relulab.lab.interval import interval as interval
+    from relulab.lab.show.figure import panels as panels
+    from relulab.core.seeds import stream as stream
+    from relulab.core.seeds import Role as Role
     from relulab.lab.theorem import Verdict as Verdict
     from relulab.lab.theorem import Check as Check
     from relulab.lab.theorem import Finding as Finding
@@ -60,6 +69,7 @@ if TYPE_CHECKING:
     from relulab.lab.run.engines.dask import Dask as Dask
     from relulab.core.errors import UserError as UserError
     from relulab.core.errors import RunStopped as RunStopped
+    from relulab.core.alerts import Diverged as Diverged
 
     # subjects
     from relulab.subjects import bias as bias

@@ -67,7 +67,7 @@ def test_disagreeing_sizes_are_refused():
 
 def test_inputs_need_a_dimension_and_a_spread():
     for wrong in (lambda: Gaussian(0), lambda: Gaussian(3, std=-1.0), lambda: Uniform(3, half=0.0)):
-        with pytest.raises(UserError, match="a positive dimension and a positive spread"):
+        with pytest.raises(UserError, match=r"expected (d of at least 1|std above 0|half above 0)"):
             wrong()
 
 

@@ -223,12 +223,16 @@ def test_networks_that_are_all_off_stand_still():
     "make",
     [lambda: balanced((4, 3, 1), [0, 1]), lambda: residual_default((4, 3, 1), [0, 1], depth=3, dtype=torch.float64)],
 )
-def test_networks_of_zeros_are_refused(make):
+def test_networks_of_zeros_or_nan_are_refused(make):
     X, y = data(seeds=(0, 1))
     net = make()
     for W in net.W:
         W.data[1] = 0
     with pytest.raises(UserError, match="expected initial weights other than 0, got only zeros in lane 1, where"):
+        gradient_flow(net, X, y)
+    net = make()
+    net.W[0].data[1, 0, 0] = torch.nan
+    with pytest.raises(UserError, match="expected finite initial weights, got NaN or infinite ones in lane 1"):
         gradient_flow(net, X, y)
     net = make()
     net.W[-1].data[1] = 0  # a layer of zeros can grow

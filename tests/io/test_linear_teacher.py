@@ -6,7 +6,7 @@ import torch
 from safetensors.numpy import save_file
 
 from relulab import UserError
-from relulab.io.linear_teacher import read_linear_teacher, with_ones
+from relulab.io.linear_teacher import linear_inputs, read_linear_teacher, with_ones
 
 W = np.array([1.0, -2.0, 0.5])
 
@@ -56,3 +56,10 @@ def test_what_is_refused(tmp_path, arrays, says):
     with pytest.raises(UserError) as refusal:
         read_linear_teacher(write(tmp_path, **arrays), 3)
     assert says in str(refusal.value) and "t.npz" in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_how_many_inputs_a_teacher_may_have(tmp_path):
+    np.save(tmp_path / "w.npy", np.ones(4))
+    assert linear_inputs(tmp_path / "w.npy") == {4, 3}  # the last weight may be a bias
+    np.savez(tmp_path / "w.npz", weight=np.ones((1, 4)), bias=[0.5])
+    assert linear_inputs(tmp_path / "w.npz") == {4}

@@ -6,10 +6,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors.numpy import save_file
 
 from relulab import UserError
-from relulab.io.tables import read_features, read_table
+from relulab.io.tables import read_table
 
 X = np.random.default_rng(0).standard_normal((7, 3))
 Y = np.array([1, -1, 1, 1, -1, -1, 1])
@@ -92,17 +91,18 @@ def test_pictures_are_rows(tmp_path):
 TEXTS = {
     "a,b,y\n": "has no rows",
     "\n\n": "has no rows",
-    "a,b,y\n1,2,0\n1,,1\n": "column b has missing values in 1 of 2 rows, first in row 1",
-    "a,b,y\n1,2,0\n1,3,\n": "column y has missing values in 1 of 2 rows",
-    "a,b,y\n1,2,0\n1,red,1\n": "expected numbers in column b, got 'red' in row 1",
-    "a,b,y\n1,2,0\n1,2,3,1\n": "is not a valid csv table",
-    "a,b,y\n1,2,3,0\n1,2,3,1\n": "is not a valid csv table",
-    ",a,b,y\n0,1,2,0\n1,3,2,1\n": "column 0 has no name: name it, or, if it contains row numbers",
-    "a;b;y\n1;2;0\n1;3;1\n": "got one: separate columns by commas in .csv files",
-    "a,b,y\n1,2,0\n1,3,2\n1,4,1\n": "expected labels of two classes, got 3 different labels (0, 1, 2)",
+    "a,b,y\n1,2,0\n1,,1\n": "column 'b' has missing values in 1 of 2 rows, first in row 1 (counting from 0): fill",
+    "a,b,y\n1,2,0\n1,3,\n": "column 'y' has missing values in 1 of 2 rows",
+    "a,b,y\n1,2,0\n1,red,1\n": "expected numbers in column 'b', got 'red' in row 1 (counting from 0): add --label b if",
+    "a,b,y\n1,2,0\n1,2,3,1\n": "is not a valid table: Expected 3 fields in line 3, saw 4",
+    "a,b,y\n1,2,3,0\n1,2,3,1\n": "got 3 names in the first line and 4 columns below it",
+    ",a,b,y\n5,1,2,0\n7,3,2,1\n": "column 0 has no name: name it, or leave it out with --drop 0",
+    "a\n1\n2\n": "at least two columns in",
+    "x,y,label\n1,2,0\n1,3,1\n": "column 'y' and column 'label' may hold the labels: select one with --label",
+    "a,b,y\n1,2,0\n1,3,2\n1,4,1\n": "got 3 different labels (0, 1, 2): keep two of them with --classes 0,1, or select",
     "a,b,y\n1,2,1\n1,3,1\n": "but all 2 points have the label 1",
     "a,y\n1,0\n2,1\n": "at least 2 columns, got d = 1",
-    "a,b,y\n1,2,0\n1,inf,1\n": "NaN or infinite values in 1 of 2 rows, first in row 1",
+    "a,b,y\n1,2,0\n1,inf,1\n": "expected finite points, got infinite values in 1 of 2 rows, first in row 1",
     "a,b,y\n1,2,0\n1,2,1\n": "rows 0 and 1 (counting from 0) are the same point with different labels",
     "a,b,y\n1,2,0\n\x00,\x00": "",
 }  # fmt: skip
@@ -132,7 +132,7 @@ def test_arrays_that_are_refused(tmp_path):
     refused(npz(X=X.astype(str), y=Y), "real numbers")
     refused(npz(X=X, y=Y.astype(object)), "Python objects")
     np.save(tmp_path / "x.npy", X[0])
-    refused(tmp_path / "x.npy", "an array of shape (3,)")
+    refused(tmp_path / "x.npy", "got (3,): reshape the array")
     np.save(tmp_path / "x.npy", X.astype(object), allow_pickle=True)
     refused(tmp_path / "x.npy", "Python objects")
 
@@ -140,15 +140,16 @@ def test_arrays_that_are_refused(tmp_path):
 def test_missing_label_columns_are_refused(tmp_path):
     path = tmp_path / "x.csv"
     frame("species").to_csv(path, index=False)
-    refused(path, "has no column of labels named 'specie': did you mean 'species'?", "specie")
-    refused(path, "expected a column of labels from 0 to 3", "4")
+    refused(path, "has no column 'specie' (--label): did you mean 'species'?", "specie")
+    refused(path, "has no column 4 (--label): columns are counted from 0 to 3", "4")
 
 
 @pytest.mark.parametrize("name, says", [
-    ("x.xlsx", "expected a .npz, .npy, .csv, .tsv or .parquet file, got"), ("x", "which has no extension"),
+    ("x.xlsx", "expected a .csv, .tsv, .txt, .parquet, .npy, .npz, .safetensors, .pt, .pth or .bin file"),
+    ("x", "which has no extension"),
     ("x.csv", "is empty"), ("missing.csv", "No such file"), ("folder.csv", "is a folder"),
     ("x.npz", "expected a zip archive"), ("x.npy", "not a valid NumPy array"),
-    ("x.parquet", "is not a valid parquet table"), ("binary.csv", "is not a valid csv table"),
+    ("x.parquet", "is not a valid parquet table"), ("binary.csv", "expected text in UTF-8"),
 ])  # fmt: skip
 def test_invalid_files_are_refused(tmp_path, name, says):
     path = tmp_path / name
@@ -171,71 +172,3 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     frame().to_parquet(path)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     refused(path, "pip install pyarrow")
-
-
-@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.safetensors", "x.csv", "bare.csv", "x.tsv", "x.parquet"])
-def test_features_are_all_columns(tmp_path, name):
-    path, table = tmp_path / name, pd.DataFrame(X, columns=["a", "b", "y"])
-    if name == "x.npy":
-        np.save(path, X)
-    elif name == "x.npz":
-        np.savez(path, X=X, y=Y, names=["a", "b", "y"])
-    elif name == "x.safetensors":
-        save_file({"features": X, "y": Y}, path)
-    elif name == "x.parquet":
-        table.to_parquet(path)
-    else:
-        table.to_csv(path, index=False, header=name != "bare.csv", sep="\t" if name == "x.tsv" else ",")
-    points, labels = read_features(path)
-    assert np.array_equal(points, X) and points.dtype == np.float64 and labels is None
-
-
-@pytest.mark.parametrize("name, label", [
-    ("x.npz", "p"), ("x.safetensors", "p"), ("x.npy", -1), ("x.npy", "3"), ("x.csv", "p"), ("x.parquet", "p"),
-])  # fmt: skip
-def test_features_with_labels_apart(tmp_path, name, label):
-    path, p = tmp_path / name, np.linspace(0.1, 0.9, 7)
-    table = pd.DataFrame(np.column_stack([X, p]), columns=["a", "b", "y", "p"])
-    if name == "x.npz":
-        np.savez(path, X=X, p=p[:, None], y=Y)
-    elif name == "x.safetensors":
-        save_file({"X": X, "p": p}, path)
-    elif name == "x.npy":
-        np.save(path, table.to_numpy())
-    else:
-        table.to_csv(path, index=False) if name == "x.csv" else table.to_parquet(path)
-    points, labels = read_features(path, label)
-    assert np.array_equal(points, X) and np.array_equal(labels, p)
-
-
-@pytest.mark.parametrize("shape", [(7, 2, 3), (7, 1, 2, 3)])
-def test_features_of_pictures_are_rows(tmp_path, shape):
-    np.save(tmp_path / "x.npy", np.arange(42, dtype=np.uint8).reshape(shape))
-    assert read_features(tmp_path / "x.npy")[0].tolist() == np.arange(42.0).reshape(7, 6).tolist()
-    np.savez(tmp_path / "x.npz", images=np.zeros(shape), p=np.full(7, 0.5))
-    assert read_features(tmp_path / "x.npz", "p")[0].shape == (7, 6)
-
-
-def test_features_that_are_refused(tmp_path):
-    def refuses(name: str, says: str, label=None) -> None:
-        with pytest.raises(UserError) as refusal:
-            read_features(tmp_path / name, label)
-        assert says in str(refusal.value) and name in str(refusal.value) and "\n" not in str(refusal.value)
-
-    for name, array, says in (
-        ("line.npy", X[0], "or images, got (3,)"), ("none.npy", X[:0], "contains no points"),
-        ("thin.npy", X[:, :0], "or images, got (7, 0)"), ("nan.npy", X * np.nan, "NaN or infinite"),
-    ):  # fmt: skip
-        np.save(tmp_path / name, array)
-        refuses(name, says)
-    np.savez(tmp_path / "two.npz", a=X, b=X)
-    refuses("two.npz", "got a, b: rename the array of points to X")
-    refuses("two.npz", "did you mean 'a'?", "aa")
-    np.savez(tmp_path / "inf.npz", X=np.where(np.arange(7)[:, None] == 4, np.inf, X), p=Y)
-    refuses("inf.npz", "NaN or infinite values in 1 of 7 rows, first in row 4")
-    refuses("inf.npz", "first in row 4", "p")
-    (tmp_path / "x.csv").write_text("a,b,c\n1,red,2\n")
-    refuses("x.csv", "expected numbers in column b, got 'red' in row 0")
-    (tmp_path / "x.csv").write_text("a,b,c\n")
-    refuses("x.csv", "has no rows")
-    refuses("missing.npy", "No such file")

@@ -29,10 +29,27 @@ def test_interval_has_its_nominal_coverage():
     assert abs(np.mean(covered) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 2000)
 
 
-@pytest.mark.parametrize("values", [[1.0] * 4, [1.0, 1.1, 0.9, np.nan, 1.0, 1.0], [1.0]])
-def test_few_or_missing_seeds_give_no_verdict(values):
-    c = claim("X", "s", values, ">", 0)
-    assert c.verdict.name == "INCONCLUSIVE" and ("seeds" in c.note)
+def test_a_missing_seed_gives_no_verdict():
+    c = claim("X", "s", [1.0, 1.1, 0.9, np.nan, 1.0, 1.0], ">", 0)
+    assert c.verdict.name == "INCONCLUSIVE" and c.note == "Undefined in 1 of 6 seeds."
+
+
+@pytest.mark.parametrize("values, why", [
+    ([1.0] * 4, "4 seeds, a verdict needs 5"), ([-1.0], "1 seed, a verdict needs 5"), ([np.nan] * 2, "2 seeds, a verd"),
+])  # fmt: skip
+def test_few_seeds_are_not_judged(values, why):
+    c = claim("X", "s", values, ">", 0, note="One fact.")
+    assert c.verdict.name == "NOT_JUDGED" and c.note.startswith(f"One fact. Not judged: {why}")
+    assert "Undefined" not in c.note and c.values[:1] == pytest.approx(values[:1], nan_ok=True)
+
+
+def test_the_reason_for_no_verdict_stays_last_and_is_given_once():
+    c = claim("X", "s", [-1.0] * 2, ">", 0, note="One fact.").noted("Another fact.")
+    assert c.note == "One fact. Another fact. Not judged: 2 seeds, a verdict needs 5."
+    assert c.unjudged("too small").note == "One fact. Another fact. Not judged: too small."
+    refuted = claim("X", "s", [-1.0] * 9, ">", 0)
+    assert refuted.verdict.name == "REFUTED" and refuted.unjudged("too small").verdict.name == "NOT_JUDGED"
+    assert refuted.noted("") == refuted
 
 
 def test_a_tie_with_the_bound_is_inconclusive():
@@ -53,6 +70,7 @@ def test_rank_correlation_is_spearmans():
 def test_rank_correlation_of_a_constant_or_of_nan_is_undefined():
     assert np.isnan(rank_correlation(np.ones(4), np.arange(4.0)))
     assert np.isnan(rank_correlation(np.array([1.0, np.nan, 2.0]), np.arange(3.0)))
+    assert np.isnan(rank_correlation(np.empty((2, 0)), np.empty(0))).tolist() == [True, True]
 
 
 def test_intervals_stay_within_what_is_possible():

@@ -10,7 +10,8 @@ import xarray as xr
 from plug_ins import STUDY
 
 from relulab import Local, UserError, find_study, run_study
-from relulab.lab.run.engines.measured_unit import measured
+from relulab.lab.own_code import code_of
+from relulab.lab.run.engines.packed import opened, packed_study
 from relulab.lab.show.report.finished_run import read_run
 
 MEAN = "[active.mean()]"
@@ -20,7 +21,7 @@ SMALL = STUDY.replace('"points": 200', '"points": 200, "seeds": 3')
 @pytest.fixture(autouse=True)
 def fast(monkeypatch):
     """Draw each figure in one format only: these tests do not look at them."""
-    monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
+    monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_workers_run_the_code_that_was_hashed(write):
 def test_a_worker_with_other_code_refuses(write):
     study = find_study(str(write())).configured("smoke")
     with pytest.raises(UserError, match="a worker found other code than the run was started with"):
-        measured(study, study.units()[0], print, "0123456789")
+        opened(packed_study(study, "0123456789"))
 
 
 def test_compiled_files_are_not_used(write):
@@ -156,7 +157,23 @@ def test_what_a_study_lacks_or_returns_is_reported(write, here, tmp_path, old, n
         assert not (tmp_path / "runs").exists(), "nothing is written before the units are known to be right"
 
 
+def test_a_script_that_runs_its_study_is_not_imported_by_its_own_workers(write, here):
+    write("STUDY = HalfActive", "import relulab\n\nrelulab.run_study(HalfActive.configured('smoke'))")
+    code, out, err = here("run", "mine.py", "--preset", "smoke")
+    assert (code, out) == (2, "") and not Path("runs").exists()
+    assert err == (
+        "relulab: mine.py calls run_study() when it is imported: run it as a script with python, or put the call under "
+        'if __name__ == "__main__":\n'
+    )
+    assert run(write("STUDY = HalfActive", ""))["study"] == "half-active", "the next file is not affected"
+
+
 def test_the_report_names_the_file(write):
     summary = run(write(name="studies of mine/mine.py"))
     assert json.loads((Path(summary["run"]) / "config.json").read_text())["file"] == "studies of mine/mine.py"
     assert read_run(Path(summary["run"])).command == "relulab run 'studies of mine/mine.py' --preset smoke"
+
+
+def test_a_class_made_by_a_call_does_not_count_pythons_own_files_as_its_code():
+    """It takes the module of the code that makes it, here abc, whose folder is Python's library."""
+    assert code_of("abc") is None

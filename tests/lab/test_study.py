@@ -76,6 +76,13 @@ def test_a_configuration_knows_its_nearest_preset():
     assert study.nearest_preset() == "quick" and study.differs("quick") == {"lr": 0.02}
 
 
+def test_smoke_is_the_nearest_preset_only_if_nothing_but_seeds_differs():
+    """Claims are not judged on smoke, so a study of another size must not count as it."""
+    smoke = find_study("SS.F7").configured("smoke", {"seeds": 9})
+    assert smoke.nearest_preset() == "smoke"
+    assert find_study("SS.F7").configured("smoke", {"epochs": 50}).nearest_preset() != "smoke"
+
+
 def test_units_cover_every_seed_and_width_once():
     study = find_study("SS.F7").configured("paper")
     pairs = [(u.values["over"], seed) for u in study.units() for seed in u.values["seeds"]]

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from relulab import MLP, UserError, torch_default
+from relulab import MLP, Residual, UserError, torch_default
+from relulab.subjects.specialization import lowest
 
 SHAPES = st.lists(st.integers(1, 6), min_size=2, max_size=6)
 
@@ -57,15 +58,19 @@ def test_impossible_shapes_are_refused(widths, lanes, slope):
 
 
 @pytest.mark.parametrize(
-    "module",
+    "module, says",
     [
-        nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)),
-        nn.Sequential(nn.Linear(3, 4), nn.ReLU()),
-        nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.LeakyReLU(0.1), nn.Linear(4, 2)),
+        (nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), "expected a ReLU.*Tanh"),
+        (nn.Sequential(nn.Linear(3, 4), nn.ReLU()), "Linear-ReLU-…-Linear.*Linear-ReLU:"),
+        (nn.Sequential(nn.Linear(3, 4), nn.Conv1d(1, 1, 1), nn.Linear(4, 2)), "Linear-Conv1d-Linear"),
+        (
+            nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.LeakyReLU(0.1), nn.Linear(4, 2)),
+            r"one slope.*0\.1",
+        ),
     ],
 )
-def test_other_modules_are_named_in_the_refusal(module):
-    with pytest.raises(UserError, match=r"Linear-ReLU-…-Linear.*Linear-"):
+def test_other_modules_are_named_in_the_refusal(module, says):
+    with pytest.raises(UserError, match=says):
         MLP.of(module)
 
 
@@ -92,3 +97,25 @@ def test_one_relu_may_serve_twice_and_blocks_may_be_nested():
 def test_lanes_of_different_shapes_are_refused():
     with pytest.raises(UserError, match="2 different shapes"):
         MLP.of(nn.Linear(3, 2), nn.Linear(4, 2))
+
+
+@pytest.mark.parametrize("net", [MLP((3, 5, 1), lanes=2), Residual((3, 5, 1), depth=3, lanes=2)])
+def test_points_that_do_not_fit_are_reported_in_one_sentence(net):
+    assert net(torch.zeros(7, 3)).shape == net(torch.zeros(1, 7, 3)).shape == (2, 7, 1)
+    with pytest.raises(UserError, match=r"shape \(N, 3\) or \(2, N, 3\) for .*, 2 lanes, .* got \(7, 4\): reshape"):
+        net(torch.zeros(7, 4))
+    with pytest.raises(UserError, match=r"got \(4, 7, 3\)"):
+        net(torch.zeros(4, 7, 3))
+    with pytest.raises(UserError, match=r"the type of the network, torch.float32, got torch.float64: convert"):
+        net(torch.zeros(7, 3, dtype=torch.float64))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert net(torch.zeros(7, 3, dtype=torch.bfloat16)).shape == (2, 7, 1)
+
+
+def test_a_lane_that_does_not_exist_is_refused():
+    net = torch_default((3, 5, 1), seeds=[0, 1])
+    assert torch.equal(net.lane(-1).W[0], net.lane(1).W[0])
+    for wrong in (2, -3):
+        for of_lane in (net.lane, net.module, lambda i: lowest(net, i)):
+            with pytest.raises(UserError, match=f"expected one of 2 lanes, got lane {wrong}"):
+                of_lane(wrong)

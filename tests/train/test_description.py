@@ -1,9 +1,11 @@
 """A checkpoint is used only by a training with the same settings, found by content; what is unknown is not trusted."""
 
 import functools
+import importlib
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import torch
 from torch import nn
 
 from relulab import MSE, Gaussian, Probe, Task
+from relulab.core.installed import installed
 from relulab.data.tensor_task import TensorTask
 from relulab.nets.initial import torch_default
 from relulab.subjects.specialization import teacher
@@ -202,3 +205,70 @@ def test_a_description_is_the_same_in_another_process():
     ]
     one, two = (process.communicate()[0] for process in running)
     assert one == two and len(one.strip()) == 64
+
+
+@functools.lru_cache
+def cached(x):
+    return 2 * x
+
+
+def by_cache(x):
+    return cached(x)
+
+
+def by_attribute(x):
+    return x.SCALE
+
+
+def test_a_function_with_a_cache_counts_by_its_code(monkeypatch):
+    before = description(by_cache)
+    cached(3)
+    assert description(by_cache) == before, "what it has cached does not matter"
+    monkeypatch.setitem(globals(), "cached", functools.lru_cache(lambda x: 3 * x))
+    assert description(by_cache) != before
+
+
+def test_an_attribute_with_the_name_of_a_global_is_not_that_global(monkeypatch):
+    before, of_global = description(by_attribute), description(by_global)
+    monkeypatch.setitem(globals(), "SCALE", open)
+    assert description(by_attribute) == before and description(by_global) != of_global
+
+
+def test_a_module_counts_as_it_is_in_memory(tmp_path, monkeypatch):
+    """A file that was edited after its import does not tell what runs."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "in_memory.py").write_text("def f(x):\n    return x\n\ndef unused(x):\n    return x\n")
+    module = importlib.import_module("in_memory")
+    names = {"module": module}
+    exec("def use(x):\n    return module.f(x)", names)
+    try:
+        before = description(names["use"])
+        module.unused = len
+        assert description(names["use"]) == before
+        module.f = lambda x: 2 * x
+        assert description(names["use"]) != before
+    finally:
+        del sys.modules["in_memory"]
+
+
+def test_a_module_without_a_file_counts_by_its_contents():
+    made = []
+    for factor in (2, 2, 3):
+        module = types.ModuleType("made_up")
+        exec(f"def f(x):\n    return {factor} * x", vars(module))
+        made.append(description(module))
+    assert made[0] == made[1] != made[2]
+
+
+@pytest.mark.parametrize("file, known", [
+    ("/home/user/.local/lib/python3.11/site-packages/made_up/__init__.py", True),
+    ("/usr/lib/python3/dist-packages/made_up/__init__.py", True),
+    ("/home/user/site/made_up.py", False),
+])  # fmt: skip
+def test_packages_of_the_user_and_of_the_system_are_installed(file, known, monkeypatch):
+    module = types.ModuleType("made_up")
+    module.__file__ = file
+    monkeypatch.setitem(sys.modules, "made_up", module)
+    assert installed.__wrapped__("made_up.part") is known
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    assert not installed.__wrapped__("__main__"), "a script may be edited wherever it lies"

@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from relulab import MSE, CrossEntropy, Gaussian, Logistic, Probe, Task, UserError
+from relulab.core.alerts import Diverged
 from relulab.core.seeds import Role, stream
 from relulab.data.label_noise import LabelNoise
 from relulab.data.labeled_task import LabeledTask
@@ -257,8 +258,9 @@ def test_label_noise_flips_signs_under_the_logistic_loss():
 def test_a_training_that_diverges_goes_on_to_its_end():
     net = torch_default((5, 7, 3), [0, 1])
     task = Task(teacher((5, 4, 3), seeds=[0, 1]), Gaussian(5), seeds=[0, 1], n_train=50, n_held_out=5)
-    read = fit(net, task, epochs=2, steps=50, optimizer=SGD([1e6, 0.01]), clip=1e9,
-               probes=[Probe((2,), lambda net: {"w": (("lane",), net.W[0].sum((1, 2)))})])  # fmt: skip
+    probe = Probe((2,), lambda net: {"w": (("lane",), net.W[0].sum((1, 2)))})
+    with pytest.warns(Diverged, match="1 of 2 networks"):
+        read = fit(net, task, epochs=2, steps=50, optimizer=SGD([1e6, 0.01]), clip=1e9, probes=[probe])
     assert np.isfinite(read.w.values[0]).tolist() == [False, True]
 
 

@@ -2,7 +2,7 @@
 
 A lazy package lists its imports in the block ``if TYPE_CHECKING:``, where editors and type checkers read them. It takes
 ``__getattr__``, ``__dir__`` and ``__all__`` from ``opened``, which reads the same lines. So each name is written once,
-and importing the package does not import PyTorch.
+and importing the package does not import PyTorch. Public functions explain mistakes in their arguments (``explained``).
 """
 
 import re
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 LINE = re.compile(r"^    from (?P<module>[\w.]+) import \(?\s*(?P<name>\w+) as (?P=name),?\s*\)?$", re.MULTILINE)
@@ -34,8 +35,17 @@ def opened(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         module = modules[name]
         # A subject, such as relulab.bias, is itself a package; every other name is an attribute of its module.
         is_subject = module == "relulab.subjects"
-        value = import_module(f"{module}.{name}") if is_subject else getattr(import_module(module), name)
+        value = import_module(f"{module}.{name}") if is_subject else _public(import_module(module), name)
         setattr(sys.modules[package], name, value)
         return value
 
     return __getattr__, lambda: sorted(modules), list(modules)
+
+
+def _public(module: ModuleType, name: str) -> Any:
+    """Return a function or class of a module, changed so that it explains mistakes in its arguments."""
+    from relulab.core.explained import explained
+
+    value = explained(getattr(module, name))
+    setattr(module, name, value)  # so that pickle, which refers to functions by name, finds the same object
+    return value

@@ -4,6 +4,7 @@ A stream depends only on (root, role, index). So seed 7 has the same teacher, da
 it is trained alone, together with 31 others, or in another process. Draw in float64, then cast, then stack.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -26,6 +27,20 @@ class Role(IntEnum):
     RANDOM_LAYERS = 10
 
 
+def generator(rng: np.random.Generator | int) -> np.random.Generator:
+    """Return a random generator, which may be given by its seed.
+
+    Args:
+        rng: A random generator, or a seed from 0.
+
+    >>> bool(generator(7).random() == np.random.default_rng(7).random())
+    True
+    """
+    if isinstance(rng, int | np.integer) and rng < 0:
+        raise UserError(f"expected a random generator or a seed of at least 0, got rng={rng}: choose another seed")
+    return np.random.default_rng(rng)
+
+
 def stream(root: int, role: Role, *index: int) -> np.random.Generator:
     """Return the generator of one role, for instance ``stream(0, Role.BATCHES, seed, epoch)``.
 
@@ -39,7 +54,23 @@ def stream(root: int, role: Role, *index: int) -> np.random.Generator:
     >>> bool(stream(0, Role.TEACHER, 7).random() == stream(0, Role.STUDENT, 7).random())
     False
     """
-    wrong = [number for number in (root, *index) if not 0 <= number < 2**32]
+    _check(root, *index)
+    return np.random.default_rng(np.random.SeedSequence(root, spawn_key=(int(role), *index)))
+
+
+def check_seeds(root: int, seeds: Sequence[int]) -> None:
+    """Raise a ``UserError`` if there are no seeds, or if one of them has no stream.
+
+    Args:
+        root: The root seed.
+        seeds: The seeds of the lanes.
+    """
+    if not len(seeds):
+        raise UserError("expected at least one seed, got none: give one seed per lane")
+    _check(root, *seeds)
+
+
+def _check(*numbers: int) -> None:
+    wrong = [number for number in numbers if not 0 <= number < 2**32]
     if wrong:  # a larger number would share its stream with other numbers
         raise UserError(f"expected seeds from 0 to 2³² − 1 = 4294967295, got {wrong[0]}: choose a seed in this range")
-    return np.random.default_rng(np.random.SeedSequence(root, spawn_key=(int(role), *index)))

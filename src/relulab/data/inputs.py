@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float64
 
-from relulab.core.errors import UserError
+from relulab.core.ranges import above, at_least
 
 
 @runtime_checkable
@@ -19,14 +19,6 @@ class Inputs(Protocol):
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
         """Draw n points."""
         ...
-
-
-def _positive(d: int, spread: float) -> None:
-    if d < 1 or not spread > 0:
-        raise UserError(
-            f"expected inputs with a positive dimension and a positive spread, got dimension {d} and spread {spread}: "
-            "choose positive values"
-        )
 
 
 @dataclass(frozen=True)
@@ -45,9 +37,17 @@ class Gaussian:
     std: float = 1.0
 
     def __post_init__(self):
-        _positive(self.d, self.std)
+        at_least(1, d=self.d)
+        above(0, std=self.std)
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        """Draw n points.
+
+        Args:
+            rng: Random generator.
+            n: Number of points.
+        """
+        at_least(0, n=n)
         return rng.standard_normal((n, self.d)) * self.std
 
 
@@ -64,7 +64,15 @@ class Uniform:
     half: float = 1.0
 
     def __post_init__(self):
-        _positive(self.d, self.half)
+        at_least(1, d=self.d)
+        above(0, half=self.half)
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        """Draw n points.
+
+        Args:
+            rng: Random generator.
+            n: Number of points.
+        """
+        at_least(0, n=n)
         return rng.uniform(-self.half, self.half, (n, self.d))

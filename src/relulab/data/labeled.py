@@ -9,14 +9,26 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor
+from relulab.core.short_repr import counted
 
 
 class Labeled(NamedTuple):
-    """Points (n, d) with labels ±1, both in float64; ``names`` are the original labels of classes −1 and +1."""
+    """Points with labels ±1, both in float64. ``labeled`` creates and checks them.
+
+    Args:
+        X: Points, (n, d), one row per point; use ``labeled(X, y)`` for points and labels of any type.
+        y: Labels −1 and 1, (n,); use ``labeled(X, y)`` for any other labels.
+        names: The original labels of classes −1 and +1.
+    """
 
     X: Float64[Tensor, "n d"]
     y: Float64[Tensor, " n"]
     names: tuple[str, str] = ("-1", "1")
+
+    def __repr__(self) -> str:
+        classes = [f"{int((self.y == y).sum()):,} of class {name}" for y, name in zip((-1, 1), self.names, strict=True)]
+        n, d = self.X.shape
+        return f"Labeled({counted(n, 'point')} with {counted(d, 'input')}: {' and '.join(classes)})"
 
     def of(self, label: int) -> Float64[Tensor, "k d"]:
         """Return the points of one class.
@@ -24,6 +36,8 @@ class Labeled(NamedTuple):
         Args:
             label: The class, +1 or −1.
         """
+        if label not in (-1, 1):
+            raise UserError(f"expected the label 1 or -1, got {label}: the original labels are in names")
         return self.X[self.y == label]
 
 

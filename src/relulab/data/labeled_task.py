@@ -8,7 +8,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.core.seeds import Role, stream
+from relulab.core.ranges import at_least
+from relulab.core.seeds import Role, check_seeds, stream
+from relulab.core.short_repr import counted
 from relulab.data.labeled import Labeled
 from relulab.data.task import Points
 
@@ -43,6 +45,7 @@ class LabeledTask:
                 f"expected one data set per seed, all of the same shape, got {len(data)} data sets with {len(shapes)} "
                 f"different shapes and {len(seeds)} seeds: use data sets with the same number of points and inputs"
             )
+        check_seeds(root, seeds)
         self.data, self.seeds, self.root, self.dtype = tuple(data), tuple(seeds), root, dtype
         self.n, self.d = shapes.pop()
         self.lanes = len(data)
@@ -50,12 +53,25 @@ class LabeledTask:
         y = torch.stack([labeled.y for labeled in data]).to(dtype)
         self._points = Points(X, y[..., None], torch.arange(self.lanes))
 
+    def __repr__(self) -> str:
+        sizes = f"{counted(self.n, 'point')} with {counted(self.d, 'input')}"
+        return f"LabeledTask({counted(self.lanes, 'lane')}, {sizes}, {str(self.dtype).removeprefix('torch.')})"
+
     def train(self, epoch: int = 0) -> Points:
-        """Return all points with their labels as targets; they are the same in every epoch."""
+        """Return all points with their labels as targets; they are the same in every epoch.
+
+        Args:
+            epoch: Number of the epoch.
+        """
         return self._points
 
     def steps(self, batch: int) -> int:
-        """Return the number of full batches in one pass over the points."""
+        """Return the number of full batches in one pass over the points.
+
+        Args:
+            batch: Number of points per step.
+        """
+        at_least(1, batch=batch)
         return self.n // batch
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "lane steps batch"]:
@@ -66,6 +82,7 @@ class LabeledTask:
             steps: Number of training steps.
             batch: Number of points per step.
         """
+        at_least(1, steps=steps, batch=batch)
         if steps * batch > self.n:
             raise UserError(
                 f"expected at most {self.n // batch} batches of {batch} in one pass over {self.n} points, got "

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from relulab.core.errors import UserError
+from relulab.core.short_repr import short_repr
 from relulab.io.idx import read_idx
 
 VARIABLE = "RELULAB_DATA"
@@ -26,6 +27,8 @@ class Digits(NamedTuple):
 
     images: UInt8[np.ndarray, "N 28 28"]
     labels: UInt8[np.ndarray, " N"]
+
+    __repr__ = short_repr
 
 
 def mnist_files(folder: Path | str | None = None) -> dict[tuple[str, str], Path]:

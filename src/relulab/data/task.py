@@ -10,7 +10,10 @@ from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.core.seeds import Role, stream
+from relulab.core.ranges import at_least
+from relulab.core.seeds import Role, check_seeds, stream
+from relulab.core.short_repr import counted, short_repr
+from relulab.core.threads import threads_for
 from relulab.data.inputs import Inputs
 from relulab.nets.mlp import MLP
 
@@ -26,6 +29,8 @@ class Points:
     X: Shaped[Tensor, "group N *x"]
     Y: Shaped[Tensor, "lane N *y"]
     group: Int[Tensor, " lane"]
+
+    __repr__ = short_repr
 
     def of_lane(self, i: int) -> tuple[Shaped[Tensor, "N *x"], Shaped[Tensor, "N *y"]]:
         """Return the inputs and targets of lane ``i``."""
@@ -58,8 +63,8 @@ class Task:
     distribution, lanes with the same seed still draw from the same stream and use the same indices in each batch.
 
     Args:
-        teacher: The teachers, one per lane; their outputs are the targets.
-        inputs: The distribution of the inputs, or one distribution per lane.
+        teacher: The teachers, one per lane, whose outputs are the targets; ``MLP.of(module)`` converts other networks.
+        inputs: The distribution of the inputs, such as ``Gaussian(d)``, or one distribution per lane.
         held_out_inputs: The distribution of the held-out points, or one per lane. Default: ``inputs``.
         seeds: One seed per lane.
         n_train: Number of training points per lane.
@@ -92,6 +97,8 @@ class Task:
                 f"expected one seed per lane of the teacher, got {len(seeds)} seeds for {teacher.lanes} lanes: change "
                 "seeds or the teacher"
             )
+        check_seeds(root, seeds)
+        at_least(1, n_train=n_train, n_held_out=n_held_out)
         self.teacher, self.seeds, self.root, self.dtype = teacher, tuple(seeds), root, dtype
         self.n_train, self.n_held_out, self.fresh = n_train, n_held_out, fresh
         self.inputs = self._one_per_lane(inputs)
@@ -101,8 +108,21 @@ class Task:
         self._fixed: Points | None = None
         self.lanes, self.d, self.outputs = teacher.lanes, teacher.widths[0], teacher.widths[-1]
 
+    def __repr__(self) -> str:
+        kinds = list(dict.fromkeys(map(repr, self.inputs)))
+        inputs = kinds[0] if len(kinds) == 1 else f"{len(kinds)} input distributions"
+        fresh = ", new ones in every epoch" if self.fresh else ""
+        return (
+            f"Task({self.teacher!r}, {inputs}, {counted(self.n_train, 'training point')}{fresh}, "
+            f"{self.n_held_out:,} held-out, {str(self.dtype).removeprefix('torch.')})"
+        )
+
     def train(self, epoch: int = 0) -> Points:
-        """Return the training points of an epoch."""
+        """Return the training points of an epoch.
+
+        Args:
+            epoch: Number of the epoch.
+        """
         if self.fresh:
             return self._draw(self.inputs, Role.TRAIN, self.n_train, epoch)
         if self._fixed is None:
@@ -114,7 +134,12 @@ class Task:
         return self._draw(self._held_out_inputs, Role.HELD_OUT, self.n_held_out, 0)
 
     def steps(self, batch: int) -> int:
-        """Return the number of batches that together have as many points as the training set."""
+        """Return the number of batches that together have as many points as the training set.
+
+        Args:
+            batch: Number of points per step.
+        """
+        at_least(1, batch=batch)
         return max(1, self.n_train // batch)
 
     def batches(self, epoch: int, steps: int, batch: int) -> Int[Tensor, "group steps batch"]:
@@ -125,6 +150,7 @@ class Task:
             steps: Number of training steps.
             batch: Number of points per step.
         """
+        at_least(1, steps=steps, batch=batch)
         draws = [
             stream(self.root, Role.BATCHES, seed, epoch).integers(self.n_train, size=(steps, batch))
             for seed in self.streams
@@ -157,6 +183,7 @@ class Task:
     def _draw(self, inputs: Sequence[Inputs], role: Role, n: int, epoch: int) -> Points:
         firsts, group = self._groups(inputs)
         xs = [torch.from_numpy(inputs[i].draw(stream(self.root, role, self.seeds[i], epoch), n)) for i in firsts]
-        # One lane at a time, so that the targets are bitwise the same for any number of lanes.
-        ys = [self.teacher.lane(i).double()(xs[g])[0].to(self.dtype) for i, g in enumerate(group.tolist())]
+        with threads_for(n * max(W[0].numel() for W in self.teacher.W)):
+            # One lane at a time, so that the targets are bitwise the same for any number of lanes.
+            ys = [self.teacher.lane(i).double()(xs[g])[0].to(self.dtype) for i, g in enumerate(group.tolist())]
         return Points(torch.stack([x.to(self.dtype) for x in xs]), torch.stack(ys), group)

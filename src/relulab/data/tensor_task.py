@@ -9,7 +9,9 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.numbers import tensor
-from relulab.core.seeds import Role, stream
+from relulab.core.ranges import at_least
+from relulab.core.seeds import Role, check_seeds, stream
+from relulab.core.short_repr import counted
 from relulab.data.task import Points
 
 
@@ -46,12 +48,20 @@ class TensorTask:
         X, Y = (A if isinstance(A, Tensor) else tensor(name, A) for name, A in (("inputs", X), ("targets", Y)))
         _checked(X, Y)
         self.seeds, self.root = (seed,) if seeds is None else tuple(seeds), root
+        check_seeds(root, self.seeds)
+        at_least(1, classes=classes)
         self.n, self.lanes, self.dtype, self.d = len(X), len(self.seeds), X.dtype, X.shape[-1] if X.dim() > 1 else 1
         self.classes = self._count(Y, classes)
         self.outputs = self.classes or (Y.shape[1] if Y.dim() > 1 else 1)
         # A single lane shares the memory and memory format of the given tensors.
         X, Y = (A[None] if self.lanes == 1 else A.expand(self.lanes, *A.shape).contiguous() for A in (X, Y))
         self._points = Points(X, Y, torch.arange(self.lanes))
+
+    def __repr__(self) -> str:
+        X, Y = (tuple(part.shape[2:]) for part in (self._points.X, self._points.Y))
+        targets = counted(self.classes, "class", "classes") if self.classes else f"targets {Y}"
+        dtype = str(self.dtype).removeprefix("torch.")
+        return f"TensorTask({counted(self.n, 'point')}, inputs {X}, {targets}, {dtype}, {counted(self.lanes, 'lane')})"
 
     @staticmethod
     def _count(Y: Tensor, classes: int | None) -> int | None:
@@ -71,11 +81,20 @@ class TensorTask:
         return classes or count
 
     def train(self, epoch: int = 0) -> Points:
-        """Return all points; they are the same in every epoch."""
+        """Return all points; they are the same in every epoch.
+
+        Args:
+            epoch: Number of the epoch.
+        """
         return self._points
 
     def steps(self, batch: int) -> int:
-        """Return the number of batches in one pass over the points."""
+        """Return the number of batches in one pass over the points.
+
+        Args:
+            batch: Number of points per step.
+        """
+        at_least(1, batch=batch)
         return -(-self.n // batch)
 
     def batches(self, epoch: int, steps: int, batch: int) -> list[Int[Tensor, "lane _ _"]]:
@@ -86,6 +105,7 @@ class TensorTask:
             steps: Number of training steps.
             batch: Number of points per step.
         """
+        at_least(1, steps=steps)
         if steps > self.steps(batch):
             raise UserError(
                 f"expected at most {self.steps(batch)} batches of {batch} in one pass over {self.n} points, got "

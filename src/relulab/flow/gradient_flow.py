@@ -7,17 +7,19 @@ import torch
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.core.threads import one_thread
+from relulab.core.numbers import tensor
+from relulab.core.progress_bar import Progress
+from relulab.core.ranges import at_least
+from relulab.core.threads import threads_for
 from relulab.flow.autograd_flow import ByAutograd
 from relulab.flow.on_log_loss import Clock, follow
 from relulab.flow.two_layer_flow import LinearPhase, Neurons, TwoLayer
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, computes_otherwise
 from relulab.nets.residual import Residual, residual
 
 PAUSE = 100  # number of steps of the full network after a linear phase ended
 
 
-@one_thread()
 @torch.no_grad()
 def gradient_flow(
     net: MLP | Residual,
@@ -29,6 +31,7 @@ def gradient_flow(
     steps: int = 200_000,
     shortcut: bool = True,
     each: Callable[[Clock], None] = lambda clock: None,
+    progress: bool | None = None,
 ) -> Clock:
     """Train two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
 
@@ -41,7 +44,8 @@ def gradient_flow(
     previous snapshot.
 
     Args:
-        net: Two-layer ReLU networks without biases, or residual networks, with one output, in float64.
+        net: Two-layer ReLU networks without biases, or residual networks, with one output, in float64, such as those of
+            ``balanced``.
         X: Points, (n, d) for all lanes, or (lane, n, d), one set per lane.
         y: Labels −1 and 1, (n,) or (lane, n).
         until: Value of −log ℓ at which a lane stops, above 0.
@@ -50,6 +54,8 @@ def gradient_flow(
         shortcut: Whether to use the two linear networks where they are equivalent.
         each: Function that is called with the clock at every snapshot: at the start, at the end and at growing
             intervals. Meanwhile ``net`` has the current weights.
+        progress: Whether to show a progress bar. Default: in a terminal or a notebook, once the flow has taken a few
+            seconds, but not in the units of a study.
 
     Returns:
         The clock at the end: number of steps, s = ∫ ℓ dt, log t and log ℓ of every lane.
@@ -60,20 +66,24 @@ def gradient_flow(
     >>> gradient_flow(net, X, torch.tensor([1.0, 1.0, -1.0], dtype=torch.float64), until=20).log_loss.item() < -20
     True
     """
-    X, y = _checked(net, torch.as_tensor(X), torch.as_tensor(y).double(), until, step)
+    at_least(1, steps=steps)
+    X, y = _checked(net, tensor("points", X), tensor("labels", y).double(), until, step)
     options = {"until": until, "step": step, "steps": steps}
 
     def show(weights: tuple[Tensor, ...], clock: Clock) -> bool:
         for W, current in zip(net.W, weights, strict=True):
             W.data.copy_(current)
         each(clock)
+        fall = float(-clock.log_loss.max())  # of the lane with the largest loss
+        bar.show(min(max(fall / until, 0.0), 1.0), f"step {clock.steps:,}, log ℓ = {-fall:.4g} of {-until:.4g}")
         return False
 
     start = tuple(W.data.clone() for W in net.W)
-    if isinstance(net, Residual):
-        return follow(ByAutograd(residual, X, y), start, Clock.start(net.lanes, X.device), **options, look=show)[1]
-    neurons = Neurons(start[0].mT, start[1][..., 0])
-    return _two_layers(X, y, neurons, 0 if shortcut else steps + 1, options, show)
+    with threads_for(X.shape[1] * max(W.numel() for W in start)), Progress(progress) as bar:
+        if isinstance(net, Residual):
+            return follow(ByAutograd(residual, X, y), start, Clock.start(net.lanes, X.device), **options, look=show)[1]
+        neurons = Neurons(start[0].mT, start[1][..., 0])
+        return _two_layers(X, y, neurons, 0 if shortcut else steps + 1, options, show)
 
 
 def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, options: dict, show: Callable) -> Clock:
@@ -109,8 +119,10 @@ def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, option
 
 
 def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: float) -> tuple[Tensor, Tensor]:
-    two_layers = isinstance(net, MLP) and net.depth == 2 and not net.bias and not net.slope
-    fits = (two_layers or isinstance(net, Residual)) and net.widths[-1] == 1
+    plain = isinstance(net, MLP) and not computes_otherwise(net)
+    two_layers = plain and net.depth == 2 and not net.bias and not net.slope
+    residual = isinstance(net, Residual) and type(net).forward is Residual.forward
+    fits = (two_layers or residual) and net.widths[-1] == 1
     if not fits or net.dtype != torch.float64:
         given = type(net).__name__
         if isinstance(net, MLP | Residual):
@@ -123,7 +135,7 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
         raise UserError(
             f"expected 0 < step ≤ 1 and until > 0, got step={step} and until={until}: change the value out of range"
         )
-    if X.shape[-1] != net.widths[0] or X.shape[:-1] != y.shape or X.dim() not in (2, 3) or not y.shape[-1]:
+    if X.dim() not in (2, 3) or X.shape[-1] != net.widths[0] or X.shape[:-1] != y.shape or not y.shape[-1]:
         raise UserError(
             f"expected points of shape (n, {net.widths[0]}) and labels of shape (n,) for networks with "
             f"{net.widths[0]} inputs, got {tuple(X.shape)} and {tuple(y.shape)}: reshape them, or change the networks"
@@ -138,14 +150,20 @@ def _checked(net: MLP | Residual, X: Tensor, y: Tensor, until: float, step: floa
             "expected labels +1 or −1 and finite points, got other values: relulab.labeled(X, y) converts any two "
             "labels"
         )
-    _not_zero(net)
+    _usable_start(net)
     X, y = (t.to(net.W[0].device, torch.float64) for t in (X, y))
     return X.expand(net.lanes, *X.shape[-2:]), y.expand(net.lanes, y.shape[-1])
 
 
-def _not_zero(net: MLP | Residual) -> None:
-    """Refuse networks in which all weights are 0, where the gradient is 0 as well."""
+def _usable_start(net: MLP | Residual) -> None:
+    """Refuse weights that are not finite, and networks in which all weights are 0, where the gradient is 0 as well."""
     sizes = torch.stack([W.data.flatten(1).abs().amax(1) for W in net.W]).amax(0)
+    wrong = (~sizes.isfinite()).nonzero()[:, 0]
+    if len(wrong):
+        raise UserError(
+            f"expected finite initial weights, got NaN or infinite ones in lane {int(wrong[0])}: create the networks "
+            "with relulab.balanced((d, p, 1), seeds), or select other lanes"
+        )
     zero = (sizes == 0).nonzero()[:, 0]
     if len(zero):
         raise UserError(

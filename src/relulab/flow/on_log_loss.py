@@ -20,6 +20,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.core.short_repr import short_repr
+
 State = TypeVar("State")
 DENSE = 50  # number of first steps with a snapshot at each
 STILL = 1e-12  # relative speed below which a lane counts as stationary
@@ -61,6 +63,8 @@ class Clock(NamedTuple):
     s: Float64[Tensor, " lane"]
     log_t: Float64[Tensor, " lane"]
     log_loss: Float64[Tensor, " lane"]
+
+    __repr__ = short_repr
 
     @classmethod
     def start(cls, lanes: int, device: torch.device | None = None) -> "Clock":

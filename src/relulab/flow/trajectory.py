@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from relulab.core.errors import UserError, nearest
+from relulab.core.short_repr import counted
 
 Array = TypeVar("Array", np.ndarray, Tensor)
 ROUNDING = 1e-12  # fraction of the length by which times may be outside because of rounding
@@ -46,6 +47,12 @@ class Trajectory(Generic[Array]):
                 f"expected at least one state, and {len(self.times)} snapshots of each for {len(self.times)} times, "
                 f"got {lengths}: give one snapshot per time"
             )
+
+    def __repr__(self) -> str:
+        states = ", ".join(f"{name} {tuple(values.shape)}" for name, values in self.states.items())
+        start, end = (float(self.times[i]) for i in (0, -1))
+        says = f"; {self.says}" if self.says else ""
+        return f"Trajectory({counted(len(self), 'snapshot')} from t = {start:.4g} to {end:.4g}: {states}{says})"
 
     def __len__(self) -> int:
         """The number of snapshots."""

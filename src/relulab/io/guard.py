@@ -47,6 +47,16 @@ def checked(path: Path | str, limit: int = LIMIT) -> Path:
     return path
 
 
+def unpack_limit(path: Path, limit: int = LIMIT) -> int:
+    """Return the largest size in bytes to which a compressed file may unpack.
+
+    Args:
+        path: The file.
+        limit: The largest size for any file.
+    """
+    return min(limit, max(SMALL, BOMB * path.stat().st_size))
+
+
 def members(path: Path, limit: int = LIMIT) -> dict[str, zipfile.ZipInfo]:
     """Return the members of a zip archive by name, after checking their sizes and names.
 
@@ -62,7 +72,7 @@ def members(path: Path, limit: int = LIMIT) -> dict[str, zipfile.ZipInfo]:
             f"expected a zip archive, but {path} is another type of file or damaged ({one_line(error)}): save it again"
         ) from None
     unpacked = sum(entry.file_size for entry in entries)
-    if unpacked > limit or (unpacked > SMALL and unpacked > BOMB * path.stat().st_size):
+    if unpacked > unpack_limit(path, limit):
         raise UserError(
             f"{path} has {size(path.stat().st_size)} but unpacks to {size(unpacked)}, which is not safe to read: save "
             "it without compression, with fewer data"

@@ -1,8 +1,6 @@
 """The idx format of MNIST and similar data sets: a big-endian header, then the entries, one byte each."""
 
-import gzip
 import math
-import zlib
 from io import BufferedIOBase
 from pathlib import Path
 
@@ -10,10 +8,9 @@ import numpy as np
 from jaxtyping import UInt8
 
 from relulab.core.errors import UserError
+from relulab.io.unpacked import CHUNK, opened
 
 BYTES = 0x08  # the code for unsigned bytes; the format has wider types too, but images and labels do not use them
-GZIP = b"\x1f\x8b"
-CHUNK = 1 << 20
 
 
 def read_idx(path: Path | str) -> UInt8[np.ndarray, "..."]:
@@ -31,15 +28,8 @@ def read_idx(path: Path | str) -> UInt8[np.ndarray, "..."]:
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == GZIP
-            file.seek(0)
-            if not packed:
-                return _array(file, path)
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                return _array(unpacked, path)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{path} is a damaged gzip file ({error}): download it again") from None
+        with opened(path) as file:
+            return _array(file, path)
     except OSError as error:
         raise UserError(f"expected an idx file, but cannot read {path}: {error.strerror or error}") from None
 

@@ -26,6 +26,28 @@ def read_linear_teacher(path: Path | str, d: int) -> Float64[np.ndarray, " k"]:
     Returns:
         The weights, (d,), or (d + 1,) with the bias last.
     """
+    w, b = _weights(path)
+    w = np.concatenate([w, b])
+    if len(w) not in (d, d + 1) or (b.size and len(w) == d):
+        raise UserError(
+            f"{path}: expected {d} weights for points with {d} columns, or {d + 1} including the bias, got {len(w)}"
+            f"{' including the bias' if b.size else ''}: use a teacher and points with the same number of inputs"
+        )
+    return w
+
+
+def linear_inputs(path: Path | str) -> set[int]:
+    """Return how many columns points may have for the teacher in a file.
+
+    Args:
+        path: The file, as in ``read_linear_teacher``. If it has no separate bias, the last weight may be one.
+    """
+    w, b = _weights(path)
+    return {len(w)} if b.size else {len(w), len(w) - 1}
+
+
+def _weights(path: Path | str) -> tuple[Float64[np.ndarray, " k"], Float64[np.ndarray, " b"]]:
+    """Read the weights and the bias, if the file has a separate one."""
     tensors, _ = read_tensors(path)
     layers = [name for name in tensors if name.rpartition(".")[2].lower() == "weight"]
     if len(layers) > 1:
@@ -48,13 +70,7 @@ def read_linear_teacher(path: Path | str, d: int) -> Float64[np.ndarray, " k"]:
             f"{path}: expected one weight vector and at most one bias, as for two classes, got weights of shape "
             f"{w.shape} and {b.size} biases: save a classifier of two classes"
         )
-    w = np.concatenate([w.reshape(-1), b])
-    if len(w) not in (d, d + 1) or (b.size and len(w) == d):
-        raise UserError(
-            f"{path}: expected {d} weights for points with {d} columns, or {d + 1} including the bias, got {len(w)}"
-            f"{' including the bias' if b.size else ''}: use a teacher and points with the same number of inputs"
-        )
-    return w
+    return w.reshape(-1), b
 
 
 def with_ones(X: Float64[np.ndarray, "n d"], w: Float64[np.ndarray, " k"]) -> Float64[np.ndarray, "n k"]:

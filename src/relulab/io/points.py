@@ -5,18 +5,30 @@ from pathlib import Path
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.io.tensors import read_tensors
+from relulab.io.data_file import read_data
+from relulab.io.label_column import wrong_count
+from relulab.io.selection import Names
 
-NAMES = ("X", "x", "data", "inputs", "points", "features", "images")
 
-
-def read_points(path: Path | str) -> Tensor:
-    """Read points from a file and check that they are finite.
-
-    A file with several arrays must have one named X, x, data, inputs, points, features or images.
+def read_points(
+    path: Path | str,
+    *,
+    label: str | int | None = None,
+    drop: Names | None = None,
+    classes: Names | None = None,
+    drop_missing: bool = False,
+    inputs: int | None = None,
+) -> Tensor:
+    """Read points from a file and check that they are finite. Use ``read_data`` to get their labels, too.
 
     Args:
-        path: The file: .npy, .npz, .safetensors, or a PyTorch dictionary of tensors (.pt, .pth, .bin).
+        path: The file: .csv, .tsv, .txt, .npy, each also with .gz, .parquet, .npz, .safetensors, .pt, .pth or idx, as
+            in ``read_data``.
+        label: Column or array of labels, by name or number; it is left out.
+        drop: Columns or arrays to leave out, by name or number, such as ``"id"`` or ``["id", 3]``.
+        classes: Keep only the points with these labels, such as ``"0,1"`` or ``[0, 1]``.
+        drop_missing: Whether to leave out rows with missing values. Otherwise such files are refused.
+        inputs: Number of columns that the points must have.
 
     Returns:
         Points, (N, d), or images, (N, channels, height, width).
@@ -28,17 +40,19 @@ def read_points(path: Path | str) -> Tensor:
     ...     read_points(Path(folder) / "points.npz").shape
     torch.Size([4, 3])
     """
-    tensors, _ = read_tensors(path)
-    named = [name for name in NAMES if name in tensors]
-    if not named and len(tensors) > 1:
-        raise UserError(
-            f"expected points named X in {path}, got {', '.join(list(tensors)[:6])}: rename the array of points to X, "
-            "or save it alone"
-        )
-    x = tensors[named[0]] if named else next(iter(tensors.values()))
-    if x.dim() not in (2, 4) or not x.numel():
-        raise UserError(
-            f"{path}: expected nonempty points of shape (points, inputs) or (images, channels, height, width), got "
-            f"{tuple(x.shape)}: reshape the array"
-        )
-    return x
+    data = read_data(path, label=label, drop=drop, classes=classes, drop_missing=drop_missing, inputs=inputs)
+    if inputs is not None:
+        check_count(path, data.points, inputs)
+    return data.points
+
+
+def check_count(path: Path | str, points: Tensor, inputs: int) -> None:
+    """Raise a ``UserError`` if points in rows do not have the wanted number of columns.
+
+    Args:
+        path: The file, for error messages.
+        points: The points; images are not checked.
+        inputs: The wanted number of columns.
+    """
+    if points.dim() == 2 and points.shape[1] != inputs:
+        raise UserError(wrong_count(str(path), points.shape[1], {inputs}))

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.io.guard import checked, members, one_line
+from relulab.nets.activations import activation_module
 
 PURE = {
     "_adaptive_avg_pool2d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "_unsafe_view",
@@ -32,7 +33,7 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, Recursion
 
 
 class Program(nn.Module):
-    """A network as a list of operations. Each of its ReLUs is a module, so that hooks can record its output."""
+    """A network as a list of operations. Each of its activations is a module, so that hooks can record its output."""
 
     def __init__(self, graph: dict, signature: dict, weights: dict[str, Tensor]):
         super().__init__()
@@ -59,13 +60,19 @@ class Program(nn.Module):
         self.input, self.output = inputs[0], outputs[0]
         self.sizes = [size.get("as_int") for size in graph["tensor_values"][self.input]["sizes"]]
         for node in self.nodes:
-            if (module := node.rectifier()) is not None:
+            if (module := node.activation()) is not None:
                 if not node.name.isidentifier():
                     raise UserError(
-                        f"the output of a ReLU is named {one_line(node.name)!r}, which is not a valid identifier: "
-                        "export the model again"
+                        f"the output of an activation is named {one_line(node.name)!r}, which is not a valid "
+                        "identifier: export the model again"
                     )
                 self.add_module(f"{node.name}_", module)
+
+    def as_sequential(self) -> nn.Sequential:
+        """Return the program as a chain of linear layers, BatchNorm and activations, or refuse another program."""
+        from relulab.io.program_chain import chain
+
+        return chain(self)
 
     def forward(self, x: Tensor) -> Tensor:
         fits = len(self.sizes) == x.dim() and all(n in (None, k) for n, k in zip(self.sizes, x.shape, strict=True))
@@ -121,13 +128,19 @@ class _Node:
     def _from_zero(self) -> bool:
         return self.operation in ("clamp", "clamp_min") and len(self.inputs) == 2 and self.argument(1, 1.0) == 0
 
-    def rectifier(self) -> nn.Module | None:
+    def activation(self) -> nn.Module | None:
+        """Return the module of an activation; None for other operations."""
         if self.operation == "relu" or self._from_zero():
             return nn.ReLU()
         if self.operation == "leaky_relu":
             return nn.LeakyReLU(self.argument(1, 0.01))
-        if self.operation == "hardtanh" and (self.argument(1, -1.0), self.argument(2, 1.0)) == (0.0, 6.0):
-            return nn.ReLU6()
+        if self.operation == "hardtanh":
+            low, high = self.argument(1, -1.0), self.argument(2, 1.0)
+            return nn.ReLU6() if (low, high) == (0.0, 6.0) else nn.Hardtanh(low, high) if low < high else None
+        if self.operation in ("tanh", "sigmoid", "silu", "gelu") and len(self.inputs) == 1:
+            return activation_module(self.operation)
+        if self.operation == "elu" and len(self.inputs) <= 2:
+            return nn.ELU(self.argument(1, 1.0))
         return None
 
     def run(self, values: dict[str, Any], module: nn.Module | None) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """Read named tensors from safetensors, npz, npy and PyTorch state dicts safely: nothing is unpickled unchecked."""
 
-import re
 import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import torch
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.io.guard import LIMIT, checked, members, one_line, size
+from relulab.io.torch_file import torch_document, unwrapped
 
 Tensors = dict[str, Tensor]
 FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: None, torch.float64: None}
@@ -40,17 +40,12 @@ def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
     path = checked(path)
     notes: dict[str, str] = {}
     if path.suffix == ".safetensors":
-        tensors, notes = _safetensors(path)
+        tensors, notes = read_safetensors(path)
     else:
         tensors = _reader(path)(path)
     if not tensors:
         raise UserError(f"{path} contains no tensors: save at least one")
-    odd = next((name for name in tensors if not name.isprintable() or len(name) > LONGEST), None)
-    if odd is not None:
-        raise UserError(
-            f"expected printable tensor names of at most {LONGEST} characters in {path}, got {one_line(odd)!r}: rename "
-            "the tensor"
-        )
+    check_names(path, tensors)
     if sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()) > LIMIT:
         raise UserError(f"{path} unpacks to more than {size(LIMIT)}, the largest size that can be read: use less data")
     return {name: _sound(path, name, tensor) for name, tensor in tensors.items()}, notes
@@ -67,7 +62,12 @@ def _reader(path: Path) -> Callable[[Path], Tensors]:
     return readers[path.suffix.lower()]
 
 
-def _safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
+def read_safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
+    """Read the tensors of a safetensors file as they are, and its metadata.
+
+    Args:
+        path: The file.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -86,14 +86,14 @@ def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
     """
     if path.suffix.lower() == ".npy":
         with path.open("rb") as file:
-            return {path.stem: _array(str(path), file, path.stat().st_size, kinds)}
+            return {path.stem: read_array(str(path), file, path.stat().st_size, kinds)}
     arrays = {}
     for name, member in members(path).items():
         if not name.endswith(".npy"):
             raise UserError(f"{path} contains {name!r}, which is not a .npy array: save arrays with np.savez")
         try:
             with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-                arrays[name.removesuffix(".npy")] = _array(f"{name} in {path}", file, member.file_size, kinds)
+                arrays[name.removesuffix(".npy")] = read_array(f"{name} in {path}", file, member.file_size, kinds)
         except UserError:
             raise
         except MEMBER as error:
@@ -109,8 +109,15 @@ def _numpy(path: Path) -> Tensors:
     return tensors
 
 
-def _array(where: str, file: BufferedIOBase | IO[bytes], length: int, kinds: str) -> np.ndarray:
-    """Read an array in npy format from a file of ``length`` bytes, if its header matches the bytes that follow."""
+def read_array(where: str, file: BufferedIOBase | IO[bytes], length: int, kinds: str = NUMBERS) -> np.ndarray:
+    """Read an array in npy format, without unpickling, if its header matches the bytes that follow.
+
+    Args:
+        where: The name of the file, for error messages.
+        file: The open file.
+        length: The size of the file in bytes.
+        kinds: The allowed data types, as letters of ``numpy.dtype.kind``.
+    """
     try:
         with warnings.catch_warnings(action="error"):  # NumPy only warns about invalid headers
             version = np.lib.format.read_magic(file)
@@ -140,73 +147,14 @@ def _array(where: str, file: BufferedIOBase | IO[bytes], length: int, kinds: str
 
 
 def _state_dict(path: Path) -> Tensors:
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start != b"PK\x03\x04":  # PyTorch reads a file with any other start as a pickle
-        raise UserError(
-            f"expected a state dict, but {path} is a plain pickle, was saved before PyTorch 1.6, or is another type of "
-            "file, and reading it could run code: save it again with torch.save(model.state_dict(), path)"
-        )
-    if "constants.pkl" in {name.rpartition("/")[2] for name in members(path)}:
-        raise UserError(
-            f"expected a state dict, but {path} is a TorchScript program: export it with torch.export, or save its "
-            "state_dict()"
-        )
-    try:
-        document = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged archive may raise any error in PyTorch's reader
-        other_object = re.search(r"GLOBAL ([\w.]+)", str(error))
-        reason = f"it contains {other_object[1]}" if other_object else error
-        raise UserError(
-            f"expected only tensors in {path}, but it cannot be read ({one_line(reason)}): save only model.state_dict()"
-        ) from None
-    return _unwrapped(path, document)
-
-
-def _unwrapped(path: Path, document: Any) -> Tensors:
-    """Return the state dict inside a checkpoint, which may also contain other entries."""
-    while isinstance(document, Mapping) and not _plain(document):
-        inside = [key for key, value in document.items() if isinstance(value, Mapping) and _has_tensors(value)]
-        if len(inside) != 1:
-            names = one_line(", ".join(map(str, inside[:4])))
-            raise UserError(
-                f"expected one state dict in {path}, got {len(inside)} ({names}): save one of them"
-                if inside
-                else f"expected named tensors in {path}, got other values: save model.state_dict()"
-            )
-        document = document[inside[0]]
-    if not isinstance(document, Mapping):
-        raise UserError(
-            f"expected named tensors in {path}, got {one_line(type(document).__name__)}: save model.state_dict()"
-        )
-    return dict(document)
-
-
-def _plain(document: Mapping) -> bool:
-    return all(isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in document.items())
-
-
-def _has_tensors(document: Mapping, depth: int = 3) -> bool:
-    """Whether a mapping may contain a network; in the state of an optimizer, tensors have numbers instead of names."""
-    return any(
-        isinstance(name, str)
-        and (isinstance(value, Tensor) or (depth and isinstance(value, Mapping) and _has_tensors(value, depth - 1)))
-        for name, value in document.items()
-    )
+    return unwrapped(path, torch_document(path, "a state dict", "model.state_dict()"))
 
 
 def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
     """Return the tensor as float32 or float64 after checking that it is dense, real and finite."""
     where = f"{name} in {path}"
-    if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or tensor.layout != torch.strided:
-        raise UserError(f"expected a dense tensor, but {where} is sparse, quantized or has no data: convert it")
-    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-        raise UserError(f"{where} declares {tensor.numel():,} entries, more than the file contains: save a full copy")
+    check_tensor(where, tensor)
     if tensor.dtype not in FLOATS:
-        if tensor.is_complex() or tensor.is_floating_point():
-            raise UserError(
-                f"expected float16, bfloat16, float32 or float64, but {where} has type {tensor.dtype}: convert it"
-            )
         return tensor.to(torch.float64)
     tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype).contiguous()
     bad = ~torch.isfinite(tensor)
@@ -217,3 +165,35 @@ def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
             f"first at index {list(first)}: remove or replace them"
         )
     return tensor
+
+
+def check_names(path: Path, names: Iterable[str]) -> None:
+    """Raise a ``UserError`` if a name is too long or cannot be printed.
+
+    Args:
+        path: The file, for error messages.
+        names: The names of its tensors.
+    """
+    odd = next((name for name in names if not name.isprintable() or len(name) > LONGEST), None)
+    if odd is not None:
+        raise UserError(
+            f"expected printable tensor names of at most {LONGEST} characters in {path}, got {one_line(odd)!r}: rename "
+            "the tensor"
+        )
+
+
+def check_tensor(where: str, tensor: Tensor) -> None:
+    """Raise a ``UserError`` unless a tensor is dense, has real entries, and no more of them than its file contains.
+
+    Args:
+        where: The name of the tensor and its file, for error messages.
+        tensor: The tensor.
+    """
+    if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or tensor.layout != torch.strided:
+        raise UserError(f"expected a dense tensor, but {where} is sparse, quantized or has no data: convert it")
+    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise UserError(f"{where} declares {tensor.numel():,} entries, more than the file contains: save a full copy")
+    if tensor.dtype not in FLOATS and (tensor.is_complex() or tensor.is_floating_point()):
+        raise UserError(
+            f"expected float16, bfloat16, float32 or float64, but {where} has type {tensor.dtype}: convert it"
+        )

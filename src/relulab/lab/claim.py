@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
 
+from relulab.core.errors import UserError
+from relulab.lab.show.words import NOT_JUDGED
 from relulab.lab.theorem import Verdict, finite
 
 LEVEL = 0.95
@@ -17,9 +19,10 @@ FEWEST = 5  # with fewer seeds no verdict is given: they may agree by chance
 class Claim:
     """A claim with its measured value, interval and verdict.
 
-    The verdict is HOLDS or REFUTED if the whole interval lies on one side of the criterion, otherwise INCONCLUSIVE.
-    ``says`` is the claim in one sentence, ``statistic`` describes what was measured, and ``note`` is what a reader
-    should also know, for example why the claim was refuted.
+    The verdict is HOLDS or REFUTED if the whole interval lies on one side of the criterion, otherwise INCONCLUSIVE. On
+    too few seeds, or too small a size, there is no verdict: NOT_JUDGED. ``says`` is the claim in one sentence,
+    ``statistic`` describes what was measured, and ``note`` is what a reader should also know, for example why the claim
+    was refuted. ``values`` are the values of the seeds.
     """
 
     id: str
@@ -31,11 +34,30 @@ class Claim:
     verdict: Verdict
     note: str = ""
     statistic: str = ""
+    values: tuple[float, ...] = ()
 
     def to_dict(self) -> dict:
-        """Return the claim as a JSON document."""
-        row = {f.name: finite(getattr(self, f.name)) for f in fields(self)}
+        """Return the claim as a JSON document, without the values of the seeds."""
+        row = {f.name: finite(getattr(self, f.name)) for f in fields(self) if f.name != "values"}
         return {**row, "verdict": self.verdict.name}
+
+    def noted(self, sentence: str) -> "Claim":
+        """Return the claim with another sentence in its note.
+
+        Args:
+            sentence: The sentence, or an empty text for no change.
+        """
+        note, mark, why = self.note.partition(NOT_JUDGED)
+        return replace(self, note=" ".join(filter(None, (note.strip(), sentence, mark + why))))
+
+    def unjudged(self, why: str) -> "Claim":
+        """Return the claim without a verdict. The reason is the last sentence of its note.
+
+        Args:
+            why: The reason, such as "2 seeds, a verdict needs 5".
+        """
+        note = self.note.partition(NOT_JUDGED)[0].strip()
+        return replace(self, verdict=Verdict.NOT_JUDGED, note=f"{note} {NOT_JUDGED}{why}.".strip())
 
 
 def claim(
@@ -51,7 +73,7 @@ def claim(
     """Judge a claim on the mean of ``values`` over seeds, with its 95% Student interval.
 
     The verdict is INCONCLUSIVE if a seed has no value (NaN), because leaving such seeds out would select the seeds that
-    worked, and if there are fewer than five seeds.
+    worked. With fewer than five seeds, which may agree by chance, it is NOT_JUDGED.
 
     Args:
         id: The claim's id, such as "SS.F7.strong-first".
@@ -67,20 +89,19 @@ def claim(
     'HOLDS'
     """
     x = np.asarray(values, dtype=float)
+    if x.ndim != 1 or not len(x):
+        raise UserError(f"expected one value per seed, got values of shape {x.shape}: give a list of numbers")
     n, missing = len(x), int(np.isnan(x).sum())
     criterion = f"{relation} {bound:g}, for the {LEVEL:.0%} interval over {n} seeds"
-    if missing:
+    if missing and n >= FEWEST:
         note = f"{note} Undefined in {missing} of {n} seeds.".strip()
-    if n < FEWEST:
-        note = f"{note} A verdict needs at least {FEWEST} seeds.".strip()
     mean = float(x.mean())
     half = half_width(n) * float(x.std(ddof=1)) if n > 1 else np.inf
     low, high = (float(x) for x in np.clip([mean - half, mean + half], *within))
     beyond, short = (low > bound, high < bound) if relation == ">" else (high < bound, low > bound)
     verdict = Verdict.HOLDS if beyond else Verdict.REFUTED if short else Verdict.INCONCLUSIVE
-    if n < FEWEST:
-        verdict = Verdict.INCONCLUSIVE
-    return Claim(id, says, mean, low, high, criterion, verdict, note, statistic)
+    judged = Claim(id, says, mean, low, high, criterion, verdict, note, statistic, tuple(x.tolist()))
+    return judged if n >= FEWEST else judged.unjudged(f"{n} seed{'s' * (n != 1)}, a verdict needs {FEWEST}")
 
 
 def half_width(n: int) -> float:
@@ -102,7 +123,7 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         b: The second variable, of a shape that broadcasts with that of ``a``.
 
     Returns:
-        The correlations, without the last axis; NaN where a variable is constant or has a NaN.
+        The correlations, without the last axis; NaN where a variable is constant, empty or has a NaN.
 
     >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 9.0], [3.0, 2.0, 1.0]])).tolist()
     [1.0, -1.0]
@@ -110,6 +131,8 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     from scipy.stats import rankdata
 
     a, b = np.broadcast_arrays(a, b)
+    if not a.shape[-1]:
+        return np.full(a.shape[:-1], np.nan)
     ra, rb = (rankdata(x, axis=-1) for x in (a, b))
     ra, rb = (r - r.mean(-1, keepdims=True) for r in (ra, rb))
     norm = np.sqrt((ra**2).sum(-1) * (rb**2).sum(-1))

@@ -6,11 +6,11 @@ A measurement is one file in the folder ``measurements`` of a subject. Its comma
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from relulab.lab.input import Input
-from relulab.lab.show.parts import Part
+from relulab.lab.show.parts import Part, note_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +38,14 @@ class Outcome:
     picture: Callable[[], "Figure"] | None = None
     files: Mapping[str, Callable[[], bytes]] = field(default_factory=dict)
     verdict: "Verdict | None" = None
+
+    def with_notes(self, notes: list[str]) -> "Outcome":
+        """Return the outcome with notes on what was assumed and what was left out when data were read.
+
+        Args:
+            notes: The notes, which become ``notes`` in the document and lines at the end of the answer.
+        """
+        return replace(self, document=self.document | {"notes": notes}, parts=[*self.parts, *note_lines(notes)])
 
 
 class Measurement(Input):

@@ -1,15 +1,16 @@
 """Errors in code from outside relulab, such as a user's study: the message names the user's file and line."""
 
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from relulab.core.errors import RunStopped, UserError
-from relulab.lab.own_code import code_of
-from relulab.lab.own_files import shown_path
+from relulab.lab.own_code import OwnCode, code_of
+from relulab.lab.own_files import files_of, shown_path
 
 OWN_SENTENCE = (UserError, RunStopped, OSError, MemoryError)
 """Errors that are reported by a sentence of their own, wherever they occur."""
@@ -62,27 +63,40 @@ def expected(what: str, wanted: type | tuple[type, ...], got: Any) -> None:
 
 
 def _place(error: BaseException, module: str) -> str:
-    """Return the last place in the user's files where the error passed, as "my_study.py, line 12"."""
+    """Return the last place in the user's code where the error passed, as "my_study.py, line 12"."""
     files, folder = _files(module)
     place = ""
     step = error.__traceback__
     while step is not None:
-        file = Path(step.tb_frame.f_code.co_filename)
-        if file in files or (folder is not None and file.is_relative_to(folder)):
-            place = f"{shown_path(file)}, line {step.tb_lineno}"
+        name, file = step.tb_frame.f_code.co_filename, Path(step.tb_frame.f_code.co_filename)
+        inside = file in files or (folder is not None and file.is_relative_to(folder))
+        if inside or step.tb_frame.f_globals.get("__name__") == module:
+            place = f"{_shown(name)}, line {step.tb_lineno}"
         step = step.tb_next
     if isinstance(error, SyntaxError) and error.filename and not place:
-        place = f"{shown_path(Path(error.filename))}, line {error.lineno}"
+        place = f"{_shown(error.filename)}, line {error.lineno}"
     return place or shown_path(next(iter(files), Path(module)))
+
+
+def _shown(name: str) -> str:
+    """Return the name of a file as the user would type it, and a name for what is no file: a cell of a notebook."""
+    names = {"<stdin>": "the standard input", "<string>": "the code after python -c"}
+    cell = re.search(r"ipython-input-(\d+)", name)
+    if cell or "ipykernel_" in name:
+        return f"cell {cell[1]}" if cell else "a cell of the notebook"
+    return names.get(name) or shown_path(Path(name))
 
 
 def _files(module: str) -> tuple[set[Path], Path | None]:
     """Return the files that a module outside any package consists of, or the folder of its package."""
-    code = code_of(module)
+    code, loaded = code_of(module), sys.modules.get(module)
+    file = getattr(loaded, "__file__", None)
+    if code is None and file and not getattr(loaded, "__package__", None):
+        with suppress(OSError):
+            code = OwnCode(Path(file).absolute(), files_of(Path(file).absolute()))
     if code is not None:
         return {code.path.parent / name for name in (code.path.name, *code.files)}, None
-    loaded = sys.modules.get(module)
-    files = {Path(file)} if (file := getattr(loaded, "__file__", None)) else set()
+    files = {Path(file)} if file else set()
     try:
         spec = find_spec(module.partition(".")[0])
     except (ValueError, ImportError):

@@ -1,4 +1,4 @@
-"""The code of a study outside any package: its file, and the modules beside it that it imports.
+"""The code of a study that relulab reads from a user's file, and of the modules beside it that it imports.
 
 A run is named after these bytes, so exactly these bytes must run, here and in the workers, even if a file is edited in
 the meantime. Therefore they are read once, and imports of the study are answered from what was read. Modules get names
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from relulab.lab.own_files import files_of, shown_path
+from relulab.lab.own_files import shown_path
 
 PREFIX = "relulab_own_"
 
@@ -84,6 +84,8 @@ class _Finder:
 
     def __init__(self) -> None:
         self.codes: dict[str, OwnCode] = {}
+        self.loading: list[OwnCode] = []
+        """the code whose modules are being imported, the innermost last"""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
@@ -110,7 +112,11 @@ class _Finder:
         # Tracebacks, and Pydantic in search of docstrings, read lines: of this code, not of an edited file.
         linecache.cache[origin] = (len(content), None, lines, origin)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": code.importing()}
-        exec(compile(content, origin, "exec", dont_inherit=True), module.__dict__)
+        self.loading.append(code)
+        try:
+            exec(compile(content, origin, "exec", dont_inherit=True), module.__dict__)
+        finally:
+            self.loading.pop()
 
 
 FINDER = _Finder()
@@ -118,19 +124,8 @@ sys.meta_path.insert(0, FINDER)  # type: ignore[arg-type]
 
 
 def code_of(module_name: str) -> OwnCode | None:
-    """Return the code of a module that is in no package, which therefore has no reliable version; None for others."""
-    top, _, rest = module_name.partition(".")
-    if top in FINDER.codes:
-        return FINDER.codes[top]
-    module = sys.modules.get(module_name)
-    file = getattr(module, "__file__", None)
-    if file is None or rest or getattr(module, "__package__", None):
-        return None
-    try:
-        path = Path(file).absolute()
-        return OwnCode(path, files_of(path))
-    except OSError:
-        return None
+    """Return the code of a module that was loaded by ``OwnCode.load``; None for others."""
+    return FINDER.codes.get(module_name.partition(".")[0])
 
 
 def _digest(content: bytes) -> str:

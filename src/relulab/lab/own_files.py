@@ -28,6 +28,14 @@ def files_of(path: Path, refuse: bool = False) -> dict[str, bytes]:
     return files
 
 
+def check_file(path: Path) -> None:
+    """Raise a UserError if there is no such file, or if it cannot be imported."""
+    if not path.is_file():
+        raise UserError(f"no such file: {path}")
+    if not path.stem.isidentifier():
+        raise UserError(f"{path} cannot be imported: rename it to a name of letters, digits and _")
+
+
 def check_name(path: Path) -> None:
     """Raise a UserError if a Python file has the name of a module that lies elsewhere."""
     if other := _elsewhere(path.stem, path.parent):

@@ -6,7 +6,7 @@ from types import ModuleType
 from relulab.core.errors import UserError
 from relulab.lab.outside_code import blamed
 from relulab.lab.own_code import OwnCode
-from relulab.lab.own_files import check_name, files_of
+from relulab.lab.own_files import check_file, check_name, files_of
 from relulab.lab.study import Study, check_study
 
 
@@ -19,10 +19,7 @@ def study_of_file(path: Path) -> type[Study]:
     Args:
         path: A file with a subclass of ``relulab.Study``.
     """
-    if not path.is_file():
-        raise UserError(f"no such file: {path}")
-    if not path.stem.isidentifier():
-        raise UserError(f"{path} cannot be imported: rename it to a name of letters, digits and _")
+    check_file(path)
     place = path.absolute()
     check_name(place)
     code = OwnCode(place, files_of(place, refuse=True))

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from relulab.core.errors import UserError, nearest
-from relulab.lab.claim import Claim
+from relulab.core.ranges import at_least
+from relulab.core.value_words import shortened
 from relulab.lab.input import expected_value
+from relulab.lab.live_code import live_digests, source_of
 from relulab.lab.outside_code import blamed
 from relulab.lab.own_code import OwnCode, code_of
 from relulab.lab.well_formed import check_attributes
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from relulab.lab.claim import Claim
     from relulab.lab.show.animation import Animation
 
 Tick = Callable[[int], None]
@@ -47,14 +50,18 @@ class Unit:
     seed_steps: int = 0
     flops: float = 0.0
 
+    def __post_init__(self) -> None:
+        at_least(0, seed_steps=self.seed_steps, flops=self.flops)
+
 
 class Study(BaseModel):
     """A configuration that can be run. The base class of all studies.
 
     A subclass adds the setup as fields, with the paper's values as defaults, and implements ``units``, ``measure``,
     ``figures`` and ``claims``, and ``animations`` if it has any. ``presets`` change sizes only; the preset "paper" is
-    the defaults. Increase ``version`` whenever a unit computes something else: the version is part of the name of a
-    run, so that results of older code are not reused.
+    the defaults, and claims are not judged on the preset "smoke", which only shows that the study runs. Increase
+    ``version`` whenever a unit computes something else: the version is part of the name of a run, so that results of
+    older code are not reused.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
@@ -69,12 +76,29 @@ class Study(BaseModel):
     presets: ClassVar[dict[str, dict[str, Any]]]
     captions: ClassVar[dict[str, str]] = {}
     """for each figure and animation: what it shows, and which published figure it corresponds to"""
+    symbols: ClassVar[dict[str, str]] = {}
+    """the meaning of every symbol in claims, captions and descriptions that no term of the subject explains"""
     version: ClassVar[int] = 1
     own_code: ClassVar[OwnCode | None] = None
-    """the code of a study that is in no package, as it was when the class was defined; set by relulab"""
+    """the code of a study from a user's file, as it was when relulab read it; set by relulab"""
 
     root: NonNegativeInt = 0
     """root seed of all random streams"""
+
+    def __new__(cls, *positional: Any, **fields: Any) -> Any:
+        if cls is Study:
+            raise UserError("Study is the base class of all studies: write a subclass, or use find_study for a study")
+        if positional:
+            raise UserError(f"expected the fields of {cls.__name__} by name, got {positional[0]!r}: write name=value")
+        if cls.__abstractmethods__:
+            check_study(cls)
+        return super().__new__(cls)
+
+    def __init__(self, **fields: Any):
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise UserError(_sentence(type(self), error)) from None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -109,6 +133,14 @@ class Study(BaseModel):
     def claims(self, result: xr.Dataset) -> list[Claim]:
         """Return the claims, judged on the joined results of all units."""
 
+    def statistics(self, result: xr.Dataset) -> dict[str, xr.DataArray]:
+        """Return numbers of every seed that a comparison of settings looks at, besides the values of the claims.
+
+        Their names say in words what they are. Values have the dimension "seed", and may have one more, such as
+        "epoch", along which they are drawn as a curve. By default there are none.
+        """
+        return {}
+
     def animations(self, result: xr.Dataset) -> dict[str, Animation]:
         """Return the animations by name. A study has none by default."""
         return {}
@@ -118,23 +150,36 @@ class Study(BaseModel):
 
     @property
     def hash(self) -> str:
-        """Ten hexadecimal digits that identify configuration, version, and code if the study is in no package."""
-        code = self.own_code.digests if self.own_code else []
+        """Ten hexadecimal digits that identify configuration, version, and code if the study is not in relulab."""
+        code = self.own_code.digests if self.own_code else live_digests(type(self))
         text = json.dumps([self.name, self.version, self.model_dump(mode="json"), *code], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
     def differs(self, preset: str) -> dict[str, Any]:
-        """Return the fields that differ from a preset, with their values."""
+        """Return the fields that differ from a preset, with their values.
+
+        Args:
+            preset: "smoke", "quick" or "paper".
+        """
         unchanged = self.configured(preset).model_dump(mode="json")
         return {name: value for name, value in self.model_dump(mode="json").items() if value != unchanged[name]}
 
     def nearest_preset(self) -> str:
-        """Return the preset that differs from this configuration in the fewest fields."""
-        return min((*self.presets, "paper"), key=lambda preset: len(self.differs(preset)))
+        """Return the preset that differs from this configuration in the fewest fields.
+
+        "smoke", on which claims are not judged, is only the nearest if nothing but seeds differs.
+        """
+        differences = {preset: self.differs(preset) for preset in (*self.presets, "paper")}
+        if differences.get("smoke", {}).keys() - {"seeds", "root"}:
+            del differences["smoke"]
+        return min(differences, key=lambda preset: len(differences[preset]))
 
     @classmethod
     def configured(cls, preset: str = "quick", changes: Mapping[str, Any] | None = None) -> Study:
         """Return the study with a preset and some fields changed.
+
+        A list of values for a field that takes one value gives a comparison: the study at each of these values, in the
+        same seeds, with the differences and their intervals.
 
         Args:
             preset: "smoke", "quick" or "paper".
@@ -143,25 +188,32 @@ class Study(BaseModel):
         Raises:
             UserError: If there is no such preset or field, or a value is invalid.
         """
+        from relulab.lab.comparison import compared  # it is made of studies
+
         check_study(cls)
+        kind = compared(cls, changes or {})
+        if kind is not cls:
+            return kind.configured(preset, changes)
         presets = {"paper": {}, **cls.presets}
         if preset not in presets:
             raise UserError(f"{cls.name} has no preset {preset!r}: {nearest(preset, presets)}")
-        try:
-            return cls(**{**presets[preset], **(changes or {})})
-        except ValidationError as error:
-            raise UserError(_sentence(cls, error)) from None
+        return cls(**{**presets[preset], **(changes or {})})
 
 
 def place_of(study: Study) -> str:
-    """Return the file of a study in no package, or the name of another one, for messages."""
-    return study.own_code.shown if study.own_code else study.name
+    """Return where a user's study is defined, or the name of another one, for messages."""
+    cls = type(study)
+    return study.name if cls.__module__.partition(".")[0] == "relulab" else _place(cls)
+
+
+def _place(cls: type[Study]) -> str:
+    return cls.own_code.shown if cls.own_code else source_of(cls)
 
 
 def check_study(cls: type[Study]) -> None:
     """Raise a UserError if a study lacks a method or a class variable, or has one of the wrong type."""
-    names = ("name", "ids", "title", "source", "remarks", "needs", "presets", "captions", "version")
-    where = f"{cls.own_code.shown if cls.own_code else cls.__module__}, class {cls.__name__}:"
+    names = ("name", "ids", "title", "source", "remarks", "needs", "presets", "captions", "symbols", "version")
+    where = f"{_place(cls)}, class {cls.__name__}:"
     check_attributes(where, {name: getattr(cls, name, None) for name in names})
     if missing := sorted(cls.__abstractmethods__):
         raise UserError(f"{where} the method {missing[0]}() is missing: add it")
@@ -185,10 +237,11 @@ def _sentence(cls: type[Study], error: ValidationError) -> str:
         return f"{cls.name} has no field {where!r}: {nearest(where, cls.model_fields)}"
     # A field that accepts several types has one error per type: join them into one.
     same = [e for e in error.errors() if e["loc"][:1] == first["loc"][:1] and e["input"] is first["input"]]
+    given = shortened(first["input"], 200)
     path = ".".join([where, *(str(part) for part in first["loc"][1:] if isinstance(part, int))])
     if expected := " or ".join(dict.fromkeys(filter(None, (expected_value(e["msg"]) for e in same)))):
-        return f"{cls.name}: field {path}: expected {expected}, got {first['input']!r}"
-    return f"{cls.name}: field {path} = {first['input']!r}: {first['msg'].removeprefix('Value error, ')}"
+        return f"{cls.name}: field {path}: expected {expected}, got {given}"
+    return f"{cls.name}: field {path} = {given}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def blocks(seeds: int, size: int) -> list[tuple[int, ...]]:

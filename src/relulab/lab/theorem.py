@@ -3,16 +3,20 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 from pydantic import TypeAdapter, ValidationError
 
-from relulab.core.errors import UserError, nearest
-from relulab.lab.index.entry import option_name
-from relulab.lab.input import Input, expected_value
+from relulab.core.errors import UserError
+from relulab.core.explained import may_be_nan
+from relulab.core.value_words import shortened
+from relulab.lab.input import Input, check_settings, expected_value, fitting_input
 from relulab.lab.outside_code import blamed, expected
+
+SIGNS = {True: "✓", False: "✗", None: "?"}
+"""whether a check holds"""
 
 
 class Verdict(Enum):
@@ -22,8 +26,15 @@ class Verdict(Enum):
     REFUTED = "the conditions hold, the conclusion does not"
     NOT_APPLICABLE = "a condition fails, so the theorem does not apply"
     INCONCLUSIVE = "undecided: a condition is unknown, or the measurement is too uncertain"
+    NOT_JUDGED = "not judged: a claim on fewer than five seeds, or on a size that is too small for a verdict"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        names = ", ".join(f"Verdict.{verdict.name}" for verdict in cls)
+        raise UserError(f"expected a verdict, got {shortened(value)}: use {names}")
 
 
+@may_be_nan("measured", "bound", "error", "resolution")
 @dataclass(frozen=True)
 class Check:
     """One condition of a theorem, or one part of its conclusion: ``measured`` compared with ``bound``.
@@ -49,6 +60,10 @@ class Check:
     resolution: float = math.inf
     detail: str = ""
 
+    def __post_init__(self) -> None:
+        if self.error < 0:
+            raise UserError(f"expected an error of at least 0, got error={self.error}: it is an uncertainty")
+
     @property
     def holds(self) -> bool | None:
         """True, False, or None if the check is undecided.
@@ -71,10 +86,17 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """The measured conditions and conclusion of a theorem in one case."""
+    """The measured conditions and conclusion of a theorem in one case.
+
+    Args:
+        conditions: The conditions of the theorem.
+        conclusion: The parts of its conclusion.
+        notes: What was assumed and what was left out when data were read from files.
+    """
 
     conditions: tuple[Check, ...]
     conclusion: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +111,16 @@ class Finding:
             return Verdict.REFUTED
         # A conclusion without checks shows nothing.
         return Verdict.INCONCLUSIVE if None in conclusion or not conclusion else Verdict.HOLDS
+
+    def __repr__(self) -> str:
+        from relulab.lab.show.words import check_detail
+
+        lines = [f"Finding: {self.verdict.name}, {self.verdict.value}"]
+        for kind, checks in (("condition", self.conditions), ("conclusion", self.conclusion)):
+            for c in checks:
+                detail = check_detail(c.detail, c.measured, c.relation, c.bound, c.error, c.holds)
+                lines.append(f"  {SIGNS[c.holds]} {kind}: {c.says}: {detail}")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict:
         """Return the finding as a JSON document."""
@@ -156,6 +188,9 @@ class Theorem:
             names = ", ".join(sorted(verdict.name for verdict in missing))
             raise TypeError(f"theorem {self.id} needs a demonstration for each of the verdicts {names}: add them")
 
+    def __repr__(self) -> str:
+        return f"Theorem({self.id}: {self.title}, {self.source})"
+
     @property
     def name(self) -> str:
         """The name on the command line: the name of the check function with hyphens."""
@@ -173,11 +208,9 @@ class Theorem:
     def settings(self, kind: type[Input], wanted: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings ``wanted`` of the check on an input, converted to their types."""
         known = self._keywords(kind)
+        check_settings(self.id, known, wanted)
         settings = {}
         for name, value in wanted.items():
-            if name not in known:
-                hint = nearest(name, known) if known else "this check takes no settings, leave out --set"
-                raise UserError(f"{self.id} has no setting {name!r}: {hint}")
             try:
                 settings[name] = TypeAdapter(known[name].annotation).validate_python(value)
             except ValidationError as error:
@@ -193,29 +226,14 @@ class Theorem:
             options: The options that were given, by name: ``{"teacher": "a.pt", …}``.
             settings: Settings of the check, by name.
         """
-        kind = self._fitting(options)
+        kind = fitting_input(self.id, list(self.on), options)
         given = kind.given(**options)
         given.allow(settings)
         checked_settings, check = self.settings(kind, settings), self.on[kind]
         with blamed(self.check.__module__, f"in {check.__name__}(), which checks {self.id}"):
             finding = check(*given.load(), **checked_settings)
             expected(f"{self.id}: {check.__name__}()", Finding, finding)
-        return finding
-
-    def _fitting(self, options: Mapping[str, Any]) -> type[Input]:
-        """Return the input that these options describe; raise a UserError if options are missing or do not fit."""
-        if not self.on:
-            raise UserError(f"{self.id} cannot be checked on files: run relulab check {self.id} without options")
-        wanted = "; or ".join(_expected_options(kind) for kind in self.on)
-        candidates = [kind for kind in self.on if set(kind.required()) <= set(options)]
-        if not candidates:
-            given = ", ".join(map(option_name, options)) or "only --set"
-            raise UserError(f"a check of {self.id} on files needs {wanted}; got {given}")
-        for kind in candidates:
-            if set(options) <= set(kind.model_fields):
-                return kind
-        wrong = next(name for name in options if name not in candidates[0].model_fields)
-        raise UserError(f"a check of {self.id} on files takes {wanted}: leave out {option_name(wrong)}")
+        return replace(finding, notes=tuple(given.notes))
 
     def demonstrate(self) -> dict:
         """Run all demonstrations and return the document that ``relulab check --json`` prints."""
@@ -227,11 +245,3 @@ class Theorem:
                 shown = {"name": demonstration.name, "expected": demonstration.expected.name, **finding.to_dict()}
             rows.append(shown)
         return {"theorem": self.id, "demonstrations": rows}
-
-
-def _expected_options(kind: type[Input]) -> str:
-    """Name the required and the optional options of an input."""
-    *most, last = [option_name(name) for name in kind.required()] or ["no option"]
-    required = f"{', '.join(most)} and {last}" if most else last
-    optional = ", ".join(option_name(name) for name in kind.model_fields if name not in kind.required())
-    return f"{required} (optional: {optional})" if optional else required

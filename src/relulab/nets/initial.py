@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
@@ -30,7 +31,7 @@ def small_normal(
     Args:
         widths: Number of units of each layer, from the inputs to the outputs: (d, …, C).
         seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
-        std: Standard deviation of the weights.
+        std: Standard deviation of the weights, at least 0.
         root: Root seed of all random streams.
         bias: Whether the layers have biases.
         slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
@@ -39,6 +40,7 @@ def small_normal(
     >>> float(small_normal((2, 3, 1), seeds=[7]).b[0].data.abs().max())
     0.0
     """
+    at_least(0, std=std)
     net = MLP(widths, lanes=len(seeds), bias=bias, slope=slope, dtype=dtype)
     return _filled(net, seeds, root, lambda rng, shape: (rng.normal(scale=std, size=shape), None))
 
@@ -58,7 +60,7 @@ def torch_default(
     Args:
         widths: Number of units of each layer, from the inputs to the outputs: (d, …, C).
         seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
-        factor: Factor that multiplies all weights and biases.
+        factor: Factor that multiplies all weights and biases, at least 0.
         root: Root seed of all random streams.
         bias: Whether the layers have biases.
         slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
@@ -67,6 +69,7 @@ def torch_default(
     >>> float(torch_default((4, 100, 1), seeds=[0]).W[0].data.abs().max()) <= 0.5
     True
     """
+    at_least(0, factor=factor)
     net = MLP(widths, lanes=len(seeds), bias=bias, slope=slope, dtype=dtype)
     return _filled(net, seeds, root, partial(_linear, factor))
 
@@ -86,13 +89,14 @@ def residual_default(
         widths: Number of inputs, width of the hidden layers, and number of outputs: (d, p, C).
         seeds: One seed per lane. Lane i depends only on ``seeds[i]``, not on the other seeds.
         depth: Number of weight matrices, at least 2.
-        factor: Factor that multiplies all weights.
+        factor: Factor that multiplies all weights, at least 0.
         root: Root seed of all random streams.
         dtype: Data type of the weights.
 
     >>> [tuple(W.shape) for W in residual_default((3, 5, 1), seeds=[0, 1], depth=3).W]
     [(2, 3, 5), (2, 5, 5), (2, 5, 1)]
     """
+    at_least(0, factor=factor)
     net = Residual(widths, depth=depth, lanes=len(seeds), dtype=dtype)
     return _filled(net, seeds, root, partial(_linear, factor))
 

@@ -1,14 +1,17 @@
 """Fully connected (leaky) ReLU networks of any depth, as a batch (lanes) of networks of one shape."""
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
+from copy import copy, deepcopy
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.core.short_repr import counted
+from relulab.nets.plain_layers import linear_module, relu_layers
 
 
 class MLP(nn.Module):
@@ -49,6 +52,7 @@ class MLP(nn.Module):
             )
         if not 0 <= slope < 1:
             raise UserError(f"expected a slope from 0 to below 1, got slope={slope}: use 0 for a plain ReLU")
+        bias = bool(bias)  # may be a truth value of NumPy
         self.widths, self.lanes, self.bias, self.slope = tuple(widths), lanes, bias, slope
         shapes = list(pairwise(widths))
         self.W = nn.ParameterList(nn.Parameter(torch.zeros(lanes, n, k, dtype=dtype)) for n, k in shapes)
@@ -56,6 +60,10 @@ class MLP(nn.Module):
         self.b = nn.ParameterList(
             nn.Parameter(torch.zeros(lanes, 1, k, dtype=dtype), requires_grad=bias) for _, k in shapes
         )
+
+    def __repr__(self) -> str:
+        biases, slope = "" if self.bias else ", no biases", f", slope {self.slope:g}" if self.slope else ""
+        return f"{type(self).__name__}({described_shape(self)}{biases}{slope})"
 
     @property
     def depth(self) -> int:
@@ -73,12 +81,16 @@ class MLP(nn.Module):
         Args:
             x: Points, (N, d) for all lanes, or (lane, N, d).
         """
-        previous = x.expand(self.lanes, *x.shape[-2:])
-        f = []
-        for W, b in zip(self.W[:-1], self.b[:-1], strict=True):
-            previous = nn.functional.leaky_relu(torch.baddbmm(b, previous, W), self.slope)
-            f.append(previous)
-        return [*f, torch.baddbmm(self.b[-1], previous, self.W[-1])]
+        try:
+            previous = x.expand(self.lanes, *x.shape[-2:])
+            f = []
+            for W, b in zip(self.W[:-1], self.b[:-1], strict=True):
+                previous = nn.functional.leaky_relu(torch.baddbmm(b, previous, W), self.slope)
+                f.append(previous)
+            return [*f, torch.baddbmm(self.b[-1], previous, self.W[-1])]
+        except (RuntimeError, AttributeError, TypeError, IndexError):
+            check_points(self, x)
+            raise
 
     def forward(self, x: Float[Tensor, "*lane N d"]) -> Float[Tensor, "lane N C"]:
         return self.layers(x)[-1]
@@ -89,10 +101,12 @@ class MLP(nn.Module):
         Args:
             i: Index of the lane.
         """
-        net = type(self)(self.widths, bias=self.bias, slope=self.slope, dtype=self.dtype)
-        for parameters, lane_parameters in ((self.W, net.W), (self.b, net.b)):
-            for l, p in enumerate(parameters):
-                lane_parameters[l] = nn.Parameter(p.data[i : i + 1], requires_grad=p.requires_grad)
+        i, net = self._index(i), copy(self)  # a subclass may have other arguments than this class
+        net.lanes, net._modules = 1, dict(self._modules)
+        net.W, net.b = (
+            nn.ParameterList(nn.Parameter(p.data[i : i + 1], requires_grad=p.requires_grad) for p in parameters)
+            for parameters in (self.W, self.b)
+        )
         return net
 
     def module(self, i: int = 0) -> nn.Sequential:
@@ -101,27 +115,36 @@ class MLP(nn.Module):
         Args:
             i: Index of the lane.
         """
-        parts: list[nn.Module] = []
+        if computes_otherwise(self):
+            raise UserError(
+                f"expected a plain MLP, got a {type(self).__name__} with its own forward or layers, which is another "
+                "function than its weights suggest: use an MLP, or a module that computes the same"
+            )
+        i, parts = self._index(i), list[nn.Module]()
         for W, b in zip(self.W, self.b, strict=True):
-            # On the meta device, so that PyTorch does not draw initial weights from its global generator.
-            linear = nn.Linear(W.shape[1], W.shape[2], bias=self.bias, dtype=self.dtype, device="meta")
-            linear.weight = nn.Parameter(W.data[i].T.clone(memory_format=torch.contiguous_format))
-            if self.bias:
-                linear.bias = nn.Parameter(b.data[i, 0].clone())
+            linear = linear_module((W.data[i].T, b.data[i, 0] if self.bias else None))
             parts += [linear, nn.LeakyReLU(self.slope) if self.slope else nn.ReLU()]
         return nn.Sequential(*parts[:-1])
 
+    def _index(self, i: int) -> int:
+        """Return the index of a lane from 0; −1 is the last lane."""
+        if not -self.lanes <= i < self.lanes:
+            raise UserError(f"expected one of {counted(self.lanes, 'lane')}, got lane {i}: lanes are counted from 0")
+        return i % self.lanes
+
     @classmethod
     def of(cls, *modules: nn.Module) -> "MLP":
-        """Combine plain ``nn.Sequential`` networks (Linear, ReLU, Linear, …) of one shape into one MLP, one per lane.
+        """Combine plain networks (Linear, ReLU, Linear, …) of one shape into one MLP, one per lane.
+
+        BatchNorm1d is folded into the linear layers, in eval mode.
 
         Args:
-            modules: The networks.
+            modules: ``nn.Sequential`` modules, or programs read by ``relulab.load``.
 
         >>> MLP.of(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))).widths
         (3, 5, 2)
         """
-        networks = [_read(module) for module in modules]
+        networks = [relu_layers(module) for module in modules]
         shapes = {(tuple(W.shape for W, _ in linears), slope) for linears, slope in networks}
         if len(shapes) != 1:
             raise UserError(
@@ -140,6 +163,64 @@ class MLP(nn.Module):
         return net
 
 
+def as_mlp(net: nn.Module) -> MLP:
+    """Return a network as an MLP, or refuse a network that is not a plain (leaky) ReLU network.
+
+    Args:
+        net: An ``MLP``, which is returned itself, or a module that ``MLP.of`` accepts.
+    """
+    if isinstance(net, MLP) and computes_otherwise(net):
+        raise UserError(
+            f"expected a plain (leaky) ReLU network, got a {type(net).__name__} with its own forward or layers: use an "
+            "MLP, or a module that computes the same"
+        )
+    return net if isinstance(net, MLP) else MLP.of(net)
+
+
+def computes_otherwise(net: MLP) -> bool:
+    """Whether a network has its own forward pass, in a subclass or in the object, so that it may be another function.
+
+    Args:
+        net: The network.
+    """
+    own = {"forward", "layers"} & vars(net).keys()
+    return bool(own) or type(net).forward is not MLP.forward or type(net).layers is not MLP.layers
+
+
+def described_shape(net: Any) -> str:
+    """Return the widths, the number of lanes and the data type of a network in words.
+
+    Args:
+        net: A network with ``widths`` and ``lanes``, such as an ``MLP``.
+
+    >>> described_shape(MLP((3, 5, 2), lanes=4))
+    '3-5-2, 4 lanes, float32'
+    """
+    return f"{'-'.join(map(str, net.widths))}, {counted(net.lanes, 'lane')}, {str(net.dtype).removeprefix('torch.')}"
+
+
+def check_points(net: Any, x: Any) -> None:
+    """Raise a ``UserError`` if ``x`` are not points of a network with lanes.
+
+    Args:
+        net: A network with ``widths`` and ``lanes``, such as an ``MLP``.
+        x: Points, (N, d) for all lanes, or (lane, N, d).
+    """
+    d, lanes = net.widths[0], net.lanes
+    if not isinstance(x, Tensor):
+        raise UserError(f"expected points as a tensor of shape (N, {d}), got {type(x).__name__}: use torch.as_tensor")
+    if x.dim() not in (2, 3) or x.shape[-1] != d or (x.dim() == 3 and x.shape[0] not in (1, lanes)):
+        raise UserError(
+            f"expected points of shape (N, {d}) or ({lanes}, N, {d}) for {net!r}, got {tuple(x.shape)}: reshape them, "
+            "or use another network"
+        )
+    if x.dtype != net.W[0].dtype and not torch.is_autocast_enabled(x.device.type):
+        raise UserError(
+            f"expected points of the type of the network, {net.W[0].dtype}, got {x.dtype}: convert one of them, for "
+            "example with x.to(net.dtype)"
+        )
+
+
 def absolute(net: MLP) -> MLP:
     """Return a copy of the network with the absolute values of all parameters.
 
@@ -152,29 +233,3 @@ def absolute(net: MLP) -> MLP:
     for p in net.parameters():
         p.data.abs_()
     return net
-
-
-def _read(module: nn.Module) -> tuple[list[tuple[Tensor, Tensor | None]], float]:
-    """Return weights, biases and slope of a Linear-ReLU-…-Linear network.
-
-    Only Sequential modules are accepted, because the submodules of other modules do not determine what they compute.
-    """
-    parts = list(_flat(module))
-    linears, between = [m for m in parts[::2] if isinstance(m, nn.Linear)], parts[1::2]
-    fits = len(parts) % 2 and len(linears) == len(parts[::2])
-    slopes = {m.negative_slope if isinstance(m, nn.LeakyReLU) else 0.0 for m in between}
-    if not fits or not all(isinstance(m, nn.ReLU | nn.LeakyReLU) for m in between) or len(slopes) > 1:
-        names = "-".join(type(m).__name__ for m in parts)
-        raise UserError(
-            f"expected an nn.Sequential of Linear-ReLU-…-Linear with one slope, got {names}: for a module of another "
-            "class that computes this, save its state dict and read it with relulab.load"
-        )
-    return [(m.weight.data, None if m.bias is None else m.bias.data) for m in linears], slopes.pop() if slopes else 0.0
-
-
-def _flat(module: nn.Module) -> Iterator[nn.Module]:
-    if isinstance(module, nn.Sequential):
-        for part in module:
-            yield from _flat(part)
-    else:
-        yield module

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.nets.mlp import check_points, described_shape
 
 
 class Residual(nn.Module):
@@ -41,12 +42,16 @@ class Residual(nn.Module):
         shapes = [(d, p), *[(p, p)] * (depth - 2), (p, C)]
         self.W = nn.ParameterList(nn.Parameter(torch.zeros(lanes, *shape, dtype=dtype)) for shape in shapes)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({described_shape(self)}, depth {self.depth})"
+
     @property
     def dtype(self) -> torch.dtype:
         """The data type of the parameters."""
         return self.W[0].dtype
 
     def forward(self, x: Float[Tensor, "*lane N d"]) -> Float[Tensor, "lane N C"]:
+        check_points(self, x)
         return residual(tuple(self.W), x)
 
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from relulab.core.files import atomic
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file format. Files with another version are ignored."""
 SECONDS = 60.0
 """Shortest time in seconds between two checkpoints of a training run."""

@@ -2,28 +2,41 @@
 
 Everything that a setting refers to is part of its description: the code, constants, defaults, closure and global names
 of functions, the attributes of objects, and the values of tensors. Code of installed packages counts by name and
-version. What cannot be described, such as an open file or a generator, raises ``Undescribable``.
+version. What cannot be described, such as an open file or a generator, raises ``Undescribable``. NumPy and PyTorch are
+not imported here: without them there are no arrays and no tensors to describe.
 """
+
+from __future__ import annotations
 
 import functools
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from relulab.core.installed import installed
+from relulab.train.description_parts import (
+    checksum,
+    content,
+    global_names,
+    internal,
+    lasting,
+    names,
+    used_of,
+    version,
+)
 
-from relulab.train.checkpoint import digest
-from relulab.train.description_parts import checksum, content, installed, internal, lasting, names, version
-from relulab.train.hooked import hooks_of
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from torch import Tensor, nn
 
 MOST = 100_000
 """Largest number of objects in a description."""
-PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, torch.dtype, torch.device, torch.Size)
+PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 
 
 class Undescribable(Exception):
@@ -55,12 +68,15 @@ class _Description:
         self.known: dict[int, tuple[Any, str]] = {}
         self.above: list[int] = []
         self.count = 0
+        self.kinds, self.plain = _kinds(), PLAIN
+        if torch := sys.modules.get("torch"):
+            self.plain = (*PLAIN, torch.dtype, torch.device, torch.Size)
 
     def of(self, value: Any) -> str:
         self.count += 1
         if self.count > MOST:
             raise Undescribable(f"{type(value).__name__} with more than {MOST:,} parts")
-        if type(value) in PLAIN:
+        if type(value) in self.plain:
             return checksum(type(value).__name__, repr(value))
         if id(value) in self.known:
             return self.known[id(value)][1]
@@ -77,7 +93,7 @@ class _Description:
 
     def _parts(self, value: Any) -> Iterator[str]:
         kind, describe = next(
-            ((kind, describe) for kind, describe in _KINDS if isinstance(value, kind)),
+            ((kind, describe) for kind, describe in self.kinds if isinstance(value, kind)),
             _EXACT.get(type(value), (object, _Description._object)),
         )
         yield kind.__name__
@@ -93,11 +109,14 @@ class _Description:
         yield from self.all(part for item in value.items() for part in item)
 
     def _tensor(self, value: Tensor) -> Iterator[str]:
+        from relulab.train.checkpoint import digest
+        from relulab.train.hooked import hooks_of
+
         yield f"{value.dtype} {tuple(value.shape)} {value.stride()} {value.requires_grad} {digest([value])}"
         yield from self.all([type(value), vars(value), *hooks_of(value)])
 
     def _array(self, value: np.ndarray | np.generic) -> Iterator[str]:
-        array = np.asarray(value)
+        array = sys.modules["numpy"].asarray(value)
         yield f"{array.dtype} {array.shape}"
         yield from (
             self.all(array.ravel().tolist()) if array.dtype.hasobject else [hashlib.sha256(array.tobytes()).hexdigest()]
@@ -119,8 +138,11 @@ class _Description:
         yield from (value.__qualname__, self.of(value.__code__))
         yield from self.all([value.__defaults__, value.__kwdefaults__, attributes, *cells])
         if not of_package:
-            used = sorted(names(value.__code__) & value.__globals__.keys())
-            yield from self.all((name, value.__globals__[name]) for name in used)
+            for name in sorted(global_names(value.__code__) & value.__globals__.keys()):
+                used = value.__globals__[name]
+                yield from self.all([name, used])
+                if isinstance(used, ModuleType) and not installed(used.__name__):
+                    yield from self.all(part for item in used_of(used, names(value.__code__)) for part in item)
 
     def _code(self, value: CodeType) -> Iterator[str]:
         yield from (value.co_code.hex(), value.co_exceptiontable.hex(), str(value.co_flags), str(value.co_argcount))
@@ -136,7 +158,9 @@ class _Description:
     def _library(self, value: ModuleType) -> Iterator[str]:
         yield f"{value.__name__} {version(value.__name__)}"
         if not installed(value.__name__):  # any of its functions may be called
-            yield hashlib.sha256(Path(value.__file__ or "").read_bytes()).hexdigest()
+            file = getattr(value, "__file__", None)
+            own = {name: part for name, part in vars(value).items() if not name.startswith("__")}
+            yield hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else self.of(own)
 
     def _class(self, value: type) -> Iterator[str]:
         yield f"{value.__module__} {value.__qualname__} {version(value.__module__)}"
@@ -169,6 +193,8 @@ class _Description:
             raise Undescribable(kind.__name__) from error
         if isinstance(reduced, str):
             yield reduced
+            if hasattr(value, "__wrapped__"):  # a function with a cache
+                yield self.of(value.__wrapped__)
             return
         function, arguments, state, *items = (*reduced, None, None, None)[:5]
         state = lasting(kind, state) if isinstance(state, dict) else state
@@ -181,9 +207,21 @@ _EXACT: dict[type, tuple[type, Describe]] = {
     **{kind: (kind, _Description._set) for kind in (set, frozenset)},
     **{kind: (kind, _Description._mapping) for kind in (dict, MappingProxyType)},
 }
-_KINDS: tuple[tuple[type, Describe], ...] = (
-    (Tensor, _Description._tensor), (np.ndarray, _Description._array), (np.generic, _Description._array),
-    (nn.Module, _Description._module), (FunctionType, _Description._function), (CodeType, _Description._code),
-    (MethodType, _Description._method), (BuiltinFunctionType, _Description._builtin), (type, _Description._class),
-    (ModuleType, _Description._library), (torch.Generator, _Description._generator), (Path, _Description._path),
-)  # fmt: skip
+
+
+def _kinds() -> list[tuple[type, Describe]]:
+    """Return the types of objects that are described in a way of their own."""
+    kinds: list[tuple[type, Describe]] = []
+    if torch := sys.modules.get("torch"):
+        kinds.append((torch.Tensor, _Description._tensor))
+    if numpy := sys.modules.get("numpy"):
+        kinds += [(numpy.ndarray, _Description._array), (numpy.generic, _Description._array)]
+    if torch:
+        kinds.append((torch.nn.Module, _Description._module))
+    kinds += [
+        (FunctionType, _Description._function), (CodeType, _Description._code), (MethodType, _Description._method),
+        (BuiltinFunctionType, _Description._builtin), (type, _Description._class), (ModuleType, _Description._library),
+    ]  # fmt: skip
+    if torch:
+        kinds.append((torch.Generator, _Description._generator))
+    return [*kinds, (Path, _Description._path)]

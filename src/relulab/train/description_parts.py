@@ -1,15 +1,15 @@
 """Parts of a description: checksums, and what there is to compare in functions, classes and modules."""
 
+import dis
 import functools
 import hashlib
 import inspect
 import sys
-import sysconfig
-from types import CellType, CodeType, GetSetDescriptorType, MemberDescriptorType
+from collections.abc import Iterator
+from types import CellType, CodeType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-"""folders of Python and of installed packages"""
+GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")  # instructions that read a global name
 
 
 def checksum(*parts: str) -> str:
@@ -25,10 +25,32 @@ def content(cell: CellType) -> Any:
         return "empty"
 
 
+def global_names(code: CodeType) -> set[str]:
+    """Return the global names that a function and the functions in it read."""
+    read = {step.argval for step in dis.get_instructions(code) if step.opname in GLOBAL}
+    return read.union(*(global_names(inner) for inner in _inner(code)))
+
+
 def names(code: CodeType) -> set[str]:
-    """Return all names in the code of a function and of the functions in it, among them the global names."""
-    inner = [names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*inner)
+    """Return all names in the code of a function and of the functions in it, also those of attributes."""
+    return set(code.co_names).union(*(names(inner) for inner in _inner(code)))
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    return (constant for constant in code.co_consts if isinstance(constant, CodeType))
+
+
+def used_of(module: ModuleType, used: set[str]) -> Iterator[tuple[str, Any]]:
+    """Yield what a function with these names uses of a module that is not installed, and of the modules in it.
+
+    The module may have been edited or reloaded since it was imported, so its file does not tell.
+    """
+    for name in sorted(used & vars(module).keys()):
+        value = vars(module)[name]
+        if not isinstance(value, ModuleType):
+            yield name, value
+        elif value.__name__.startswith(f"{module.__name__}."):
+            yield from used_of(value, used)
 
 
 def lasting(kind: type, state: dict[str, Any]) -> dict[str, Any]:
@@ -43,14 +65,6 @@ def lasting(kind: type, state: dict[str, Any]) -> dict[str, Any]:
 def internal(name: str, part: Any) -> bool:
     """Whether an attribute of a class belongs to Python's machinery."""
     return name == "_abc_impl" or isinstance(part, MemberDescriptorType | GetSetDescriptorType)
-
-
-@functools.cache
-def installed(name: str | None) -> bool:
-    """Whether a module belongs to Python, to relulab or to an installed package."""
-    top = (name or "").partition(".")[0]
-    file = getattr(sys.modules.get(top), "__file__", None) or ""
-    return top == "relulab" or top in sys.stdlib_module_names or file.startswith(INSTALLED)
 
 
 def version(name: str) -> str:

@@ -9,6 +9,7 @@ from torch import nn
 
 from relulab.core.errors import UserError
 from relulab.core.numbers import tensor
+from relulab.core.value_words import shortened
 from relulab.data.task import TrainingTask
 from relulab.data.tensor_task import TensorTask
 from relulab.train.checkpoint import Checkpoint
@@ -48,12 +49,21 @@ def check_loss(loss: Any) -> None:
     """
     # A class has the methods of its objects, so it would pass as a loss.
     if isinstance(loss, type) or not (loss is None or isinstance(loss, Loss) or callable(loss)):
-        given = f"the class {loss.__name__}" if isinstance(loss, type) else repr(loss)
         remedy = f"add parentheses, {loss.__name__}()" if isinstance(loss, type) else "pass one of these"
+        if isinstance(loss, str):
+            remedy = f"did you mean {_named_loss(loss)}?"
         raise UserError(
             "expected a loss such as relulab.MSE() or torch.nn.MSELoss(), or a function loss(outputs, targets), got "
-            f"{given}: {remedy}"
+            f"{shortened(loss)}: {remedy}"
         )
+
+
+def _named_loss(name: str) -> str:
+    """Return the loss that a name such as "mse" or "cross_entropy" means most likely."""
+    letters = name.lower().replace("_", "").replace("-", "").replace(" ", "")
+    names = {"crossentropy": "CrossEntropy", "ce": "CrossEntropy", "nll": "CrossEntropy", "logistic": "Logistic",
+             "bce": "Logistic", "mse": "MSE", "squared": "MSE"}  # fmt: skip
+    return f"relulab.{next((loss for known, loss in names.items() if known in letters), 'MSE')}()"
 
 
 def given_checkpoint(checkpoint: Checkpoint | str | Path | None) -> Checkpoint | None:

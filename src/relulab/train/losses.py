@@ -24,6 +24,9 @@ class Loss(Protocol):
 class MSE:
     """Squared error ½‖f* − f‖² (SS eq. 2); the reported value is the mean of (f* − f)² over samples and outputs."""
 
+    def __repr__(self) -> str:
+        return "MSE()"
+
     def targets(self, f_star: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane N C"]:
         return f_star
 
@@ -44,6 +47,9 @@ class CrossEntropy:
     def __init__(self, soft: bool = False):
         self.soft = soft
 
+    def __repr__(self) -> str:
+        return f"CrossEntropy(soft={self.soft})"
+
     def targets(self, f_star: Float[Tensor, "*lane N C"]) -> Float[Tensor, "*lane N C"]:
         if self.soft:
             return softmax(f_star, -1)
@@ -59,6 +65,9 @@ class CrossEntropy:
 
 class Logistic:
     """Logistic loss log(1 + exp(−y f)) for labels y = ±1 and one output (IB eq. 3); reported as mean over samples."""
+
+    def __repr__(self) -> str:
+        return "Logistic()"
 
     def targets(self, f_star: Float[Tensor, "*lane N 1"]) -> Float[Tensor, "*lane N 1"]:
         return f_star

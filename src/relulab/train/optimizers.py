@@ -9,8 +9,11 @@ import torch
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.explained import checks_itself
+from relulab.core.value_words import shortened
 
 
+@checks_itself("lr")
 @dataclass(frozen=True)
 class SGD:
     r"""Stochastic gradient descent with momentum μ, weight decay λ and learning rate η.
@@ -51,9 +54,10 @@ class SGD:
             parameters: The parameters to train.
         """
         options = {"momentum": self.momentum, "nesterov": self.nesterov, "weight_decay": self.weight_decay}
-        return torch.optim.SGD(parameters, lr=one_rate(self), foreach=False, **options)
+        return torch.optim.SGD(_checked(parameters), lr=one_rate(self), foreach=False, **options)
 
 
+@checks_itself("lr")
 @dataclass(frozen=True)
 class Adam:
     r"""Adam: m ← β₁ m + (1 − β₁) g, s ← β₂ s + (1 − β₂) g², W ← W − η m̂ / (√ŝ + ε).
@@ -87,7 +91,7 @@ class Adam:
             parameters: The parameters to train.
         """
         options = {"betas": self.betas, "eps": self.eps, "weight_decay": self.weight_decay}
-        return torch.optim.Adam(parameters, lr=one_rate(self), foreach=False, **options)
+        return torch.optim.Adam(_checked(parameters), lr=one_rate(self), foreach=False, **options)
 
 
 Optimizer = SGD | Adam
@@ -124,24 +128,38 @@ def check_optimizer(optimizer: Any) -> None:
         optimizer: ``SGD(…)`` or ``Adam(…)``.
     """
     if not isinstance(optimizer, SGD | Adam):
-        given = f"the class {optimizer.__name__}" if isinstance(optimizer, type) else repr(optimizer)
-        if isinstance(optimizer, torch.optim.Optimizer):
-            given = f"torch.optim.{type(optimizer).__name__}"
+        in_torch = isinstance(optimizer, torch.optim.Optimizer)
+        given = f"torch.optim.{type(optimizer).__name__}" if in_torch else shortened(optimizer)
         raise UserError(
             f"expected an optimizer of relulab, got {given}: use relulab.SGD(lr=0.1) or relulab.Adam(lr=0.001), which "
             "make the updates of torch.optim"
         )
 
 
+def _checked(parameters: Iterable[Tensor]) -> list[Tensor]:
+    found = list(parameters)
+    if not found or not all(isinstance(parameter, Tensor) for parameter in found):
+        raise UserError(f"expected at least one tensor to train, got {shortened(found)}: pass net.parameters()")
+    return found
+
+
 def _positive_rates(optimizer: Optimizer) -> None:
     lr: Any = optimizer.lr
+    if callable(lr):
+        raise UserError(
+            "expected a learning rate, or one per lane, got a function: pass a number as lr, and the function to "
+            "relulab.fit as schedule, which returns factors for the learning rate"
+        )
     try:
         if not isinstance(lr, int | float):
             # A single number may also be an array or tensor without dimensions.
             single = isinstance(lr, np.generic | np.ndarray | Tensor) and not lr.ndim
-            lr = float(lr) if single else tuple(float(rate) for rate in lr)
+            numbers = () if isinstance(lr, bytes | dict | set) else lr
+            lr = float(lr) if single else tuple(float(rate) for rate in numbers)
     except (TypeError, ValueError, RuntimeError):
-        raise UserError(f"expected a learning rate, or one per lane, got lr={lr!r}: give numbers") from None
+        raise UserError(f"expected a learning rate, or one per lane, got lr={shortened(lr)}: give numbers") from None
+    if isinstance(lr, tuple) and not lr:
+        raise UserError("expected a learning rate, or one per lane, got none: give at least one number as lr")
     object.__setattr__(optimizer, "lr", lr)
     if not all(rate > 0 for rate in (lr if isinstance(lr, tuple) else (lr,))):
         raise UserError(f"expected positive learning rates, got lr={lr}: change lr")

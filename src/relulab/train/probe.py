@@ -10,6 +10,7 @@ import xarray as xr
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.core.value_words import shortened
 from relulab.train.readings import Reading, checked_reading, whole_number
 
 
@@ -31,9 +32,10 @@ class Probe:
     steps: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        if self.measure is None:
+        if isinstance(self.measure, type) or not callable(self.measure):
             raise UserError(
-                "expected a function measure(net), got None: use Probe(epochs, measure) or Probe(steps=…, measure=…)"
+                f"expected a function measure(net), got {shortened(self.measure)}: use Probe(epochs, measure) or "
+                "Probe(steps=…, measure=…)"
             )
         if len(self.epochs) and len(self.steps):
             raise UserError("expected a probe with either epochs or steps, got both: use one probe for each")

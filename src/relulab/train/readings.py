@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.value_words import shortened
 
 Reading = Mapping[str, tuple[tuple[str, ...], Tensor]]
 """measured values: name → (dimensions, values)"""
@@ -62,4 +63,6 @@ def whole_number(name: str, given: Any) -> int:
     except TypeError:
         if isinstance(given, float) and given.is_integer():
             return int(given)
-        raise UserError(f"expected a whole number for {name}, got {given!r}: change it to an integer") from None
+        raise UserError(
+            f"expected a whole number for {name}, got {shortened(given)}: change it to an integer"
+        ) from None

@@ -10,11 +10,14 @@ from math import cos, pi
 from typing import Any, Literal
 
 from relulab.core.errors import UserError
+from relulab.core.explained import checks_itself
+from relulab.core.value_words import shortened
 
 Schedule = Callable[[int], float]
 By = Literal["epoch", "step"]
 
 
+@checks_itself("by")
 @dataclass(frozen=True)
 class StepDecay:
     """Step decay: the rate is multiplied by γ^{⌊t/k⌋} with γ = ``factor`` and k = ``every``, like PyTorch's ``StepLR``.
@@ -45,6 +48,7 @@ class StepDecay:
         return float(self.factor) ** (t // self.every)
 
 
+@checks_itself("by")
 @dataclass(frozen=True)
 class Cosine:
     """Cosine decay: floor + (1 − floor)(1 + cos(π t / length)) / 2, like ``CosineAnnealingLR`` in PyTorch.
@@ -110,9 +114,8 @@ def check_schedule(schedule: Any) -> None:
         schedule: None, or a function of the epoch or of the step.
     """
     if isinstance(schedule, type) or not (schedule is None or callable(schedule)):
-        given = f"the class {schedule.__name__}" if isinstance(schedule, type) else repr(schedule)
         raise UserError(
-            f"expected a schedule, which is a function of the epoch, got {given}: use an object such as "
+            f"expected a schedule, which is a function of the epoch, got {shortened(schedule)}: use an object such as "
             "Cosine(length=100), or lambda epoch: 0.5"
         )
     _checked_unit(getattr(schedule, "by", "epoch"))
@@ -120,7 +123,7 @@ def check_schedule(schedule: Any) -> None:
 
 def _checked_unit(by: Any) -> None:
     if by not in ("epoch", "step"):
-        raise UserError(f'expected by="epoch" or by="step" in a schedule, got by={by!r}: choose one of them')
+        raise UserError(f'expected by="epoch" or by="step" in a schedule, got by={shortened(by)}: choose one of them')
 
 
 def factor_at(schedule: Schedule | None, epoch: int, step: int) -> float:

@@ -1,10 +1,11 @@
 """Batches for training steps: targets for the loss, label noise, augmentation, and the device."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from relulab.core.errors import UserError
@@ -117,6 +118,19 @@ def seed_random_layers(task: TrainingTask, epoch: int, device: torch.device) -> 
     number = _number(task.root, Role.RANDOM_LAYERS, task.seeds[0], epoch)
     # torch.manual_seed takes a millisecond, because it records a traceback for every device that is not available.
     torch.default_generator.manual_seed(number) if device.type == "cpu" else torch.manual_seed(number)
+
+
+def largest_product(net: nn.Module, supply: Supply) -> float:
+    """Return about how many multiply-adds the largest product of a training step has.
+
+    Args:
+        net: The network.
+        supply: The batches.
+    """
+    sizes = [(p.numel(), p.dim() > 3) for p in net.parameters() if p.dim() > 1]
+    # A convolution is evaluated at up to every position of an image.
+    places = math.prod(supply.task.train(0).X.shape[3:]) if any(image for _, image in sizes) else 1
+    return float(supply.batch * max((size * (places if image else 1) for size, image in sizes), default=1))
 
 
 def _signs(Y: Tensor) -> bool:

@@ -11,18 +11,20 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from relulab.core.threads import threads, threads_for
 from relulab.nets.mlp import MLP
 from relulab.train.by_autograd import AnyLoss, LanesByAutograd, ModuleByAutograd, OnBatch
 from relulab.train.checkpoint import Checkpoint, Saved, Slot, digest
 from relulab.train.description import Undescribable, description
 from relulab.train.devices import AsideRandom
+from relulab.train.divergence import Divergence
 from relulab.train.losses import Loss
 from relulab.train.meters import Meters
 from relulab.train.optimizers import Optimizer
 from relulab.train.probe import Recorder
 from relulab.train.schedules import Schedule, factor_at
 from relulab.train.step import Step, by_hand
-from relulab.train.supply import Supply, seed_random_layers
+from relulab.train.supply import Supply, largest_product, seed_random_layers
 
 BEAT = 1.0  # seconds between progress reports within an epoch
 
@@ -59,6 +61,7 @@ class Training:
     supply: Supply
     recorder: Recorder
     meters: Meters | None
+    divergence: Divergence
     first: int
     last: int
     schedule: Schedule | None
@@ -75,7 +78,7 @@ class Training:
         self.epoch, self.by_step = self.first, getattr(self.schedule, "by", "epoch") == "step"
         self._just_saved = self._saved_once = False
         self.slot, self.last_report = self._slot(), time.monotonic()
-        self.aside = AsideRandom(self.supply.device)
+        self.aside, self.threads = AsideRandom(self.supply.device), torch.get_num_threads()
 
     def run(self) -> None:
         """Train from the current position to the end."""
@@ -86,8 +89,11 @@ class Training:
             self._look("epoch", self.first)
             self._look("step", self.first * self.steps)
         begun = time.monotonic()
-        while self.epoch < self.last:
-            self._one_epoch()
+        with threads_for(largest_product(self.net, self.supply)) as self.threads:
+            while self.epoch < self.last:
+                self._one_epoch()
+            self.divergence.check(self.last * self.steps)
+        self.divergence.tell()
         # Save the end of a long training run, so that it need not be repeated with the computation it is part of.
         if self.slot and not self._just_saved and (time.monotonic() - begun >= self.slot.seconds or self._saved_once):
             self._save()
@@ -105,10 +111,13 @@ class Training:
                 self.step.scale(factor_at(self.schedule, epoch, epoch * self.steps + self.done))
             self.step(x, y)
             self.done += 1
+            if self.done % self.divergence.every == 0:
+                self.divergence.glance(epoch * self.steps + self.done)
             if self.recorder.due["step"]:
                 self._look("step", epoch * self.steps + self.done)
             self._pause(time.monotonic())
         self.epoch, self.done = epoch + 1, 0
+        self.divergence.after_epoch(self.epoch * self.steps)
         if self.meters:
             self.recorder.keep("epoch", self.epoch, self.meters.read())
         self._look("epoch", self.epoch)
@@ -130,7 +139,8 @@ class Training:
     def _look(self, dim: str, at: int) -> None:
         if at in self.recorder.due[dim]:
             moved = self.home != self.supply.device
-            with self.aside():
+            # A probe may be much larger than a training step, so it gets all threads that the user allowed.
+            with self.aside(), threads(self.threads):
                 self.recorder.look(deepcopy(self.net).to(self.home) if moved else self.net, dim, at)
 
     def _report(self) -> None:
@@ -180,6 +190,7 @@ class Training:
             "supply": self.supply.state(),
             "recorder": self.recorder.state(),
             "meters": self.meters.state() if self.meters else {},
+            "divergence": self.divergence.state(),
             "torch": {"generator": torch.get_rng_state(), "aside": self.aside.state},
         }
         self.slot.write(parts, {"epoch": self.epoch, "done": self.done, "recorder": self.recorder.notes()})
@@ -196,6 +207,7 @@ class Training:
         self.recorder.restore(saved.part("recorder"), saved.notes["recorder"])
         if self.meters:
             self.meters.restore(saved.part("meters"))
+        self.divergence.restore(saved.part("divergence"))
         torch.set_rng_state(saved.part("torch")["generator"])
         self.aside.state = saved.part("torch")["aside"]
         self.epoch, self.done = saved.notes["epoch"], saved.notes["done"]

@@ -122,6 +122,37 @@ def test_list_env_and_show_print_text(words, here):
     assert code == 0 and len(out.splitlines()) > 4 and not err
 
 
+def test_show_says_how_to_choose_between_things_of_one_name(here):
+    code, out, _ = here("show", "correlation")
+    assert code == 0 and out.startswith("instrument") and "relulab show correlation --kind measurement" in out
+    code, out, _ = here("show", "correlation", "--kind", "measurement")
+    assert code == 0 and out.startswith("measurement") and "the instrument: relulab show correlation" in out
+    document = json.loads(here("show", "ss.t1", "--json")[1])
+    assert document["theorem"] == "SS.T1"
+    assert document["also"] == [f"the instrument: relulab show {name}" for name in ("alignment", "observers")]
+    assert "also" not in json.loads(here("show", "recovery", "--json")[1])
+
+
+@pytest.mark.parametrize("kind, says", [
+    ("theorm", "--kind: there is no kind 'theorm': did you mean 'theorem'"),
+    ("study", "expected a study, but SS.T1 is a theorem"),
+])  # fmt: skip
+def test_show_refuses_a_wrong_kind(kind, says, here):
+    code, out, err = here("show", "SS.T1", "--kind", kind)
+    assert code == 2 and not out and err.count("\n") == 1 and says in err
+
+
+def test_show_and_check_explain_symbols_and_terms(here):
+    for words in (["show", "SS.T1"], ["check", "SS.T1"]):
+        out = " ".join(here(*words)[1].split())
+        assert "no two of which share a hyperplane" in out  # the statement
+        assert "v_kᵀv*_j, the inner product of the output weights" in out
+        assert "active somewhere on that hyperplane within the region" in out
+    symbols = json.loads(here("show", "SS.F7", "--json")[1])["symbols"]
+    assert "polarity p" in symbols and "held-out" in symbols
+    assert "soft label" in json.loads(here("show", "transfer-risk", "-k", "measurement", "--json")[1])["symbols"]
+
+
 @pytest.mark.parametrize("word, kind, name", [
     ("IB.T1", "theorem", "max-margin-neurons"),
     ("max-MARGIN", "instrument", "max_margin"),
@@ -172,7 +203,7 @@ def test_reproduce_ends_with_a_report(here, tmp_path, monkeypatch):
         return {"theorem": theorem.id, "demonstrations": rows}
 
     monkeypatch.setattr("relulab.lab.theorem.Theorem.demonstrate", at_once)
-    monkeypatch.setattr("relulab.lab.run.runner.animated", lambda moves: animated(dataclasses.replace(moves, frames=3)))
+    monkeypatch.setattr("relulab.lab.run.job.animated", lambda moves: animated(dataclasses.replace(moves, frames=3)))
     monkeypatch.delenv("RELULAB_DATA", raising=False)
     code, out, err = here("reproduce", "--preset", "smoke", "--workers", "1")
     assert code == 0, err

@@ -26,6 +26,7 @@ def plain(one: Entry) -> Entry:
     details = dict(one.details)
     if "options" in details:
         details["options"] = bare(details["options"])
+    details["annotations"] = list(details.get("annotations", []))
     details["on"] = [{**on, "options": bare(on["options"])} for on in details.get("on", [])]
     return replace(one, details=details)
 
@@ -57,15 +58,18 @@ def loaded(words: str) -> list[str]:
 @pytest.mark.parametrize("words", [
     "list", "list --json", "show SS.F7", "show SS.T3 --json", "show separability", "run SS.F77", "check SS.L11",
     "measure --help", "measure max-margin --help", "check --help", "cite SS.F7",
+    "run SS.F7 --set sedes=3", "run SS.F7 --preset quik", "run SS.F7 --engine dusk", "run missing.py",
+    "measure correlation missing.pt b.pt --data x.npz", "measure separability t.csv --out x.xyz",
+    "prune net.pt --data missing.npz", "check SS.L1 --teacher missing --student b.pt --data x.npz",
 ])  # fmt: skip
-def test_list_show_and_help_import_nothing_slow(words):
+def test_list_show_help_and_mistakes_import_nothing_slow(words):
     modules = loaded(words)
     assert "relulab.lab.cli" in modules
     assert not {"torch", "numpy", "xarray", "scipy", "matplotlib", "pandas"} & set(modules)
 
 
 def test_running_one_study_imports_that_study_only():
-    modules = loaded("run SS.F7 --preset smoke --set nonsense=1")
+    modules = loaded("run SS.F7 --preset smoke --set over=1,1")  # a mistake that only the study itself can find
     assert "relulab.subjects.specialization.studies.recovery" in modules
     assert not [m for m in modules if m.startswith(("relulab.subjects.bias", "relulab.subjects.distillation"))]
     assert "relulab.subjects.specialization.studies.zero_gradient" not in modules

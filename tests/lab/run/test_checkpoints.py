@@ -34,7 +34,7 @@ def study():
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch):
     """Draw no figures: these tests do not look at them."""
-    monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
+    monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +177,7 @@ def test_checkpoints_of_finished_units_are_removed(study, tmp_path):
     part.write_text("half")
     run.prepare()
     assert len(checkpoints(run.path)) == 3 and not part.exists()
+    part.write_text("half, of a worker that was killed")
     run.keep(unit, b"result")
     assert checkpoints(run.path) == [other] and run.has(unit)
     run.checkpoint(unit).write_text("left by a worker that was given up")

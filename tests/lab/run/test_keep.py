@@ -58,7 +58,7 @@ def test_watch_follows_a_run_until_it_ends(two, here, monkeypatch):
     _, run = two
     progress = {"done": 1, "units": 2, "seed_steps": 9, "share": 0.5, "rate": 1000.0, "left": 61.0, "memory": 2e9}
     write_json(run.path / "progress.json", progress)
-    monkeypatch.setattr("relulab.lab.cli.progress.LINE", 0.0)
+    monkeypatch.setattr("relulab.core.progress_bar.LINE", 0.0)
     held, ended = threading.Event(), threading.Event()
 
     def hold():

@@ -1,6 +1,7 @@
 """Studies without data: reported before anything runs, and skipped by reproduce."""
 
 import json
+import os
 from typing import ClassVar
 
 import pytest
@@ -8,6 +9,7 @@ import xarray as xr
 
 from relulab import Local, UserError, run_study
 from relulab.lab.catalog import studies
+from relulab.lab.index import Entry
 from relulab.lab.show.figure import panels
 from relulab.lab.study import Study, Unit
 
@@ -21,10 +23,9 @@ class Wanting(Study):
     source: ClassVar = "XX"
     needs: ClassVar = "a data set"
     presets: ClassVar = {"smoke": {}, "quick": {}}
-    there: ClassVar = False
 
     def ready(self):
-        if not self.there:
+        if not os.environ.get("THERE"):
             raise UserError("the data set is missing: get it [somewhere]")
 
     def units(self):
@@ -46,7 +47,15 @@ class Content(Wanting):
     name: ClassVar = "content"
     ids: ClassVar = ("XX.F2",)
     title: ClassVar = "Content"
-    there: ClassVar = True
+
+    def ready(self):
+        pass
+
+
+def listed(study: type[Study]) -> Entry:
+    """The entry that the index would have."""
+    details = {"presets": {**study.presets, "paper": {}}, "fields": {"root": 0}, "annotations": {"root": "int"}}
+    return Entry("study", "bias", study.__module__, study.name, study.ids, study.title, study.source, "", details)
 
 
 @pytest.fixture
@@ -57,9 +66,8 @@ def known(monkeypatch):
     for study in (Wanting, Content):
         monkeypatch.setitem(studies(), study.name, study)
     by_id = {id: study for study in (Wanting, Content) for id in (study.name, *study.ids)}
-    monkeypatch.setattr("relulab.lab.index.entry", lambda id, *kinds: by_id[id])
-    for module in ("lab.catalog", "lab.run.runner"):
-        monkeypatch.setattr(f"relulab.{module}.find_study", by_id.__getitem__)
+    monkeypatch.setattr("relulab.lab.run.requests.entry", lambda id, *kinds: listed(by_id[id]))
+    monkeypatch.setattr("relulab.lab.catalog.find_study", by_id.__getitem__)
     monkeypatch.setattr(
         "relulab.lab.cli.check.demonstrate", lambda theorem, runs: {"theorem": theorem.id, "demonstrations": []}
     )
@@ -87,9 +95,9 @@ def test_reproduce_skips_studies_without_data(known, here, tmp_path):
 
 
 def test_finished_units_need_no_data(known, here, monkeypatch, tmp_path):
-    monkeypatch.setattr(Wanting, "there", True)
+    monkeypatch.setenv("THERE", "yes")
     assert here("run", "wanting", "--workers", "1")[0] == 0
-    monkeypatch.setattr(Wanting, "there", False)
+    monkeypatch.delenv("THERE")
     assert here("run", "wanting", "--workers", "1")[0] == 0
     assert here("run", "wanting", "--workers", "1", "--redraw")[0] == 0
     next((tmp_path / "runs").rglob("u1.nc")).unlink()

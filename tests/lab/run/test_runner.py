@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 from relulab import Local, find_study, run_study
+from relulab.lab.claim import claim
 from relulab.lab.run.runner import Silent
 from relulab.lab.run.store import Run, atomic, encode, read_dataset, write_bytes
 
@@ -183,6 +184,23 @@ def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path):
 
 def test_diverged_seeds_give_no_verdict(tmp_path):
     study = find_study("SS.F7").configured("smoke", {**SMALL, "lr": 50})
-    claims = run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))["claims"]
+    claims = run_study(study, preset="quick", runs=tmp_path, engine=Local(1))["claims"]
     assert {c["verdict"] for c in claims} == {"INCONCLUSIVE"}
-    assert all("diverged in 5 of 5 seeds" in c["note"] for c in claims)
+    assert all("5 of 5 seeds. 10 of 10 networks diverged (first at step" in c["note"] for c in claims)
+
+
+def test_the_preset_smoke_gives_no_verdict_and_another_preset_does(study, tmp_path, monkeypatch):
+    values = [-1.0, -1.1, -0.9, -1.0, -1.2]
+    monkeypatch.setattr(type(study), "claims", lambda self, result: [claim("X.1", "False", values, ">", 0)])
+    for preset, verdict in (("smoke", "NOT_JUDGED"), ("quick", "REFUTED")):
+        (judged,) = run_study(study, preset=preset, runs=tmp_path, engine=Local(1))["claims"]
+        assert judged["verdict"] == verdict and ("preset smoke only shows" in judged["note"]) == (preset == "smoke")
+
+
+def test_labels_of_units_keep_their_length_in_the_result(study, tmp_path):
+    run, units = Run.of(study, "smoke", tmp_path), study.units()[:2]
+    for unit, label in zip(units, ("paper", "spanning"), strict=True):
+        run.unit(unit).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(run.unit(unit), encode(xr.Dataset({"x": ("kind", [1.0])}, {"kind": [label]})))
+    write_bytes(tmp_path / "result.nc", encode(run.joined(units)))
+    assert read_dataset(tmp_path / "result.nc").kind.values.tolist() == ["paper", "spanning"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from relulab import Local, RunStopped, UserError, find_study, run_study
-from relulab.lab.run import runner
+from relulab.lab.run import job
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.runner import Silent
 from relulab.lab.run.store import Run, read_json, write_json
@@ -104,7 +104,7 @@ def test_a_folder_removed_during_the_run(study, tmp_path, workers):
 
 def test_a_clock_that_goes_backwards(study, tmp_path, monkeypatch, here):
     times = (datetime.now(UTC) - timedelta(hours=i) + timedelta(days=3) for i in range(1000))
-    monkeypatch.setattr(runner, "_now", lambda: next(times).isoformat(timespec="seconds"))
+    monkeypatch.setattr(job, "_now", lambda: next(times).isoformat(timespec="seconds"))
     summary = run_study(study, engine=Local(1))
     assert 0 < summary["seconds"] < 60 and Run(Path(summary["run"])).finished
     code, out, _ = here("runs")

@@ -14,7 +14,7 @@ from relulab import UserError, find_study
 from relulab.lab.run.settings import changes
 from relulab.lab.show.report import build
 from relulab.lab.show.report.exported_figures import words_in
-from relulab.lab.show.report.finished_run import read_run
+from relulab.lab.show.report.finished_run import read_check, read_run
 from relulab.lab.show.words import VERDICTS
 from relulab.lab.theorem import Verdict
 
@@ -114,9 +114,43 @@ def test_the_overview_has_every_claim_and_theorem(small_runs, report):
     assert len(page.all("img")) == 3 and "theorems/SS.L1.html" in page.text
 
 
+def test_pages_of_runs_explain_their_symbols_and_terms(report):
+    page = next(report.glob("runs/recovery-smoke*.html")).read_text(encoding="utf-8")
+    terms = page.partition('<details id="terms">')[2].partition("</details>")[0]
+    assert all(f"<dt>{term}" in terms for term in ("teacher", "polarity", "recovered", "held-out", "seed"))
+    assert "follows it closely: the correlation" in terms and "follower" not in terms
+
+
+def test_symbols_of_a_claim_are_explained_where_all_claims_are_shown(copy, built, tmp_path):
+    path = next(copy.glob("recovery/*/claims.json"))
+    claims = json.loads(path.read_text())
+    path.write_text(json.dumps([claims[0] | {"says": "The degree κ is large", "statistic": "polarity p"}, *claims[1:]]))
+    config = path.with_name("config.json")
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"symbols": {"κ": "a degree", "δ": "a size"}}))
+    build(copy, built)
+    row = (
+        (built / "claims.html")
+        .read_text(encoding="utf-8")
+        .partition(f'id="{claims[0]["id"]}"')[2]
+        .partition("</tr>")[0]
+    )
+    assert "</math>: a degree" in row and "How unequal the strengths" in row and "a size" not in row
+
+
+def test_whole_numbers_of_checks_stay_whole(copy, built):
+    path = copy / "checks" / "SS.L1.json"
+    document = json.loads(path.read_text())
+    row = {"says": "All pairs do", "measured": 4950, "relation": "==", "bound": 0, "error": 0.0, "holds": False}
+    document["demonstrations"][0]["conditions"] = [row]
+    path.write_text(json.dumps(document))
+    assert read_check(path).about.model_dump_json().count('"measured":4950,') == 1
+    build(copy, built)
+    assert "measured 4,950, must be 0" in (built / "theorems" / "SS.L1.html").read_text(encoding="utf-8")
+
+
 def test_every_claim_can_be_filtered_by_paper_and_verdict(report):
     page = Page(report / "claims.html")
-    assert page.text.count('data-verdict="INCONCLUSIVE"') > 10
+    assert page.text.count('data-verdict="NOT_JUDGED"') > 10
     papers = {section["data-paper"] for section in page.all("section")}
     assert papers == {"SS", "S0"}
     assert {option["value"] for option in page.all("option")} == {"", *papers, *VERDICTS}

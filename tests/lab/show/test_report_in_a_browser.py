@@ -12,6 +12,7 @@ from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from relulab.lab.show.figure import drawn, panels
 from relulab.lab.show.report import build
 from relulab.lab.show.words import VERDICTS
 
@@ -26,8 +27,10 @@ def runs(small_runs, tmp_path_factory) -> Path:
     for path in root.glob("*/*/claims.json"):
         claims = json.loads(path.read_text())
         for number, claim in enumerate(claims):
-            claim["verdict"] = ("HOLDS", "REFUTED", "INCONCLUSIVE")[number % 3]
+            claim["verdict"] = ("HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_JUDGED")[number % 4]
         path.write_text(json.dumps(claims))
+    for path in root.glob("recovery/*/figures/recovery.svg"):
+        path.write_bytes(drawn(panels(1, 6)[0], "svg"))  # as wide as on larger presets
     theorem = (root / "checks" / "SS.L1.json").read_text()
     (root / "checks" / "LM.L1.json").write_text(theorem.replace('"SS.L1"', '"LM.L1"'))
     (root / "checks" / "S0.T6.json").write_text("{half")
@@ -180,9 +183,39 @@ def test_the_filter_works_by_keys(visit, runs):
 def test_a_wide_figure_scrolls_by_keys_on_a_phone(visit):
     browser = visit("fan-out-correlation", width=360)
     region = browser.find_element(By.CSS_SELECTOR, "figure .scroll")
-    js(browser, "arguments[0].querySelector('img').style.width = '44rem'; arguments[0].focus()", region)
+    js(browser, "arguments[0].querySelector('img').style.minWidth = '44rem'; arguments[0].focus()", region)
     ActionChains(browser).send_keys(Keys.ARROW_RIGHT).perform()
     WebDriverWait(browser, 10).until(lambda b: js(b, "return arguments[0].scrollLeft", region) > 0)
+
+
+SIZES = """return [...document.querySelectorAll("figure")].map(f => {
+    const box = f.querySelector(".scroll"), image = f.querySelector("img"), hint = f.querySelector(".hint");
+    return [image.getBoundingClientRect().width / parseFloat(getComputedStyle(image).getPropertyValue("--drawn")),
+            box.scrollWidth > box.clientWidth + 1, hint.checkVisibility()];
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, WIDE])
+def test_figures_stay_large_enough_to_read_and_say_where_they_scroll(visit, width):
+    scrolls = []
+    for kind in ("recovery-smoke", "recovery-order", "fan-out-correlation"):
+        for scale, scrolling, hinted in js(visit(kind, width=width), SIZES):
+            assert 0.749 < scale <= 1.001  # of the size in which text has 9 points
+            assert hinted == scrolling
+            scrolls.append(scrolling)
+    assert any(scrolls) == (width < WIDE) and not all(scrolls)
+    # A wide figure scrolls in its own box, to its very end.
+    browser = visit("recovery-smoke", width=width)
+    end = "const b = document.querySelector('figure .scroll'), i = b.querySelector('img'); b.scrollLeft = 1e6;"
+    place = "return [i.getBoundingClientRect().right, b.getBoundingClientRect().right, scrollX]"
+    image, box, page = js(browser, end + place)
+    assert image <= box + 1 and page == 0
+
+
+def test_a_figure_that_would_shrink_too_much_is_noticed(visit):
+    browser = visit("recovery-smoke", width=390)
+    js(browser, "document.querySelector('figure img').style.minWidth = 0")
+    assert js(browser, SIZES)[0][0] < 0.5
 
 
 @pytest.mark.parametrize("width", [360, 390, 768])

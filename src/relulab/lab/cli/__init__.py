@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from relulab.core.errors import RunStopped, UserError
+from relulab.core.progress_bar import quiet
 from relulab.lab.cli import look, stored_runs, work
 from relulab.lab.cli.check import add_check
 from relulab.lab.cli.generated import add_measurements
 from relulab.lab.cli.pipes import quiet_pipes
+from relulab.lab.index.usable import COMMANDS
 
 HELP = (
     "A laboratory for what ReLU networks learn. Studies reproduce the figures of papers, and checks test their "
@@ -28,8 +30,8 @@ def build(verb: str | None = None) -> typer.Typer:
     """Build the command line.
 
     Args:
-        verb: The command that will be called. The options of ``check`` are collected from all theorems, which takes
-            time, so they are left out for other commands. None builds everything.
+        verb: The command that will be called. Measurements and the options of ``check`` are collected from many
+            files, which takes time, so they are left out for other commands. None builds everything.
     """
     app = typer.Typer(
         name="relulab", help=HELP, epilog=EXIT_CODES, invoke_without_command=True, no_args_is_help=True,
@@ -39,7 +41,8 @@ def build(verb: str | None = None) -> typer.Typer:
     for command in (look.list_, look.show, work.run, work.reproduce, work.report):
         app.command(command.__name__.rstrip("_"))(command)
     add_check(app, with_options=verb in (None, "check"))
-    add_measurements(app)
+    if verb not in COMMANDS or verb == "measure":
+        add_measurements(app)
     for command in (stored_runs.runs_, stored_runs.watch, stored_runs.clean, look.cite, look.env):
         app.command(command.__name__.rstrip("_"))(command)
     return app
@@ -58,7 +61,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show Greek letters must not stop a command
-    with quiet_pipes():
+    with quiet_pipes(), quiet():  # the commands show their progress themselves
         _main()
 
 

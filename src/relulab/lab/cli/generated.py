@@ -18,7 +18,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print a single JSON document
 
 MEASURE = (
     "Measure your own networks and data. Networks: safetensors, npz, PyTorch state dicts or exported programs (.pt2). "
-    "Data: npy, npz, safetensors or tables (.csv, .tsv, .parquet)."
+    "Data: tables (.csv, .tsv, .txt, .parquet), .npy, .npz, .safetensors, .pt and idx files; text and .npy also as .gz."
 )
 
 
@@ -35,12 +35,16 @@ def command(entry: Entry) -> Callable[..., None]:
     """Return the function behind the command of a measurement, with a parameter for each of its options."""
 
     def run(**given: Any) -> None:
+        out, figure, as_json = (given.pop(name, None) for name in ("out", "figure", "json_"))
+        options = {name: value for name, value in given.items() if value not in (None, [])}
+        _check(entry, options, out, figure)
         from relulab.lab.cli.measured import run_measurement
 
-        out, figure, as_json = (given.pop(name, None) for name in ("out", "figure", "json_"))
-        run_measurement(entry.name, {k: v for k, v in given.items() if v not in (None, [])}, out, figure, as_json)
+        run_measurement(entry.name, options, out, figure, as_json)
 
-    parameters = [parameter(option, option.name in entry.details["arguments"]) for option in entry.details["options"]]
+    # Required options first, in the order of the class; options that several measurements share come from base classes.
+    options = sorted(entry.details["options"], key=lambda option: not option.required)
+    parameters = [parameter(option, option.name in entry.details["arguments"]) for option in options]
     endings, drawn = entry.details["endings"], entry.details["drawn"]
     if endings:
         text = f"Write {entry.details['kept']} to a file: {', '.join(endings)}."
@@ -51,6 +55,17 @@ def command(entry: Entry) -> Callable[..., None]:
     parameters.append(inspect.Parameter("json_", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
     set_signature(run, parameters)
     return run
+
+
+def _check(entry: Entry, options: dict[str, Any], out: Path | None, figure: Path | None) -> None:
+    """Raise a UserError for what is wrong with values and files, before the measurement is imported."""
+    from relulab.lab.index.sketch import check_files, input_sketch
+    from relulab.lab.run.store import PICTURES, check_place
+
+    for path, endings in ((out, entry.details["endings"]), (figure, PICTURES)):
+        if path:
+            check_place(path, endings)
+    check_files(input_sketch(entry.details["options"], arguments=entry.details["arguments"]).given(**options))
 
 
 def parameter(option: Option, positional: bool = False) -> inspect.Parameter:

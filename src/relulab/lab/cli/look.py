@@ -7,7 +7,9 @@ import typer
 
 from relulab.lab.cli.complete import all_names
 from relulab.lab.cli.generated import Json
+from relulab.lab.index.entry import ROOMS
 
+KINDS = tuple(ROOMS.values())
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="Name or id, for example recovery or SS.F7.", autocompletion=all_names)
 ]
@@ -33,13 +35,30 @@ def list_(
         print_entries(subjects()[subject], list(group))
 
 
-def show(id: Id, json_: Json = False) -> None:
+def show(
+    id: Id,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            "-k",
+            metavar="KIND",
+            help="study, theorem, instrument or measurement, where several have the same name or id.",
+            autocompletion=lambda: list(KINDS),
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
     """Show a study, theorem, instrument or measurement: what it is, its options, and how to run it."""
+    from relulab.core.errors import UserError, nearest
     from relulab.lab.cli.terminal import print_document, print_json
     from relulab.lab.index import entry
-    from relulab.lab.show.entry_document import document, readable
+    from relulab.lab.show.entry_document import also, document, readable
 
-    description = document(entry(id))
+    if kind is not None and kind not in KINDS:
+        raise UserError(f"--kind: there is no kind {kind!r}: {nearest(kind, KINDS)}")
+    chosen = entry(id, *filter(None, [kind]))
+    description = document(chosen) | also(id, chosen)
     print_json(description) if json_ else print_document(readable(description))
 
 

@@ -12,7 +12,7 @@ from relulab.lab.catalog import find_measurement
 from relulab.lab.cli.terminal import print_json, print_parts, working
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.outside_code import blamed, expected, outside
-from relulab.lab.run.store import PICTURES, check_place, write_arrays, write_bytes
+from relulab.lab.run.store import PICTURES, write_arrays, write_bytes
 from relulab.lab.theorem import Verdict
 
 
@@ -29,17 +29,14 @@ def run_measurement(
         as_json: Whether to print a JSON document instead of text and tables.
     """
     kind = find_measurement(name)
-    for path, endings in ((out, kind.endings), (figure, PICTURES)):
-        if path:
-            check_place(path, endings)
     outcome = _outcome(kind, options)
     files = {"out": out} if kind.endings else {}
     files |= {"figure": figure} if kind.drawn else {}
     for path in filter(None, files.values()):
         write(outcome, path)
-    document = outcome.document | {name: str(path) if path else None for name, path in files.items()}
+    written = {name: str(path) if path else None for name, path in files.items()}
     if as_json:
-        print_json(document)
+        print_json(outcome.document | written)
     else:
         print_parts(outcome.parts)
         _print_files(kind, out, figure)
@@ -48,7 +45,7 @@ def run_measurement(
 
 
 def _outcome(kind: type[Measurement], options: Mapping[str, Any]) -> Outcome:
-    """Measure; an error in a measurement from outside relulab names its file and line."""
+    """Measure. An error in code from outside relulab names its file and line."""
     if missing := sorted(kind.__abstractmethods__):
         raise UserError(f"{kind.__module__}, class {kind.__name__}: the method {missing[0]}() is missing: add it")
     with blamed(kind.__module__, "in measure()"):
@@ -56,6 +53,7 @@ def _outcome(kind: type[Measurement], options: Mapping[str, Any]) -> Outcome:
         with working(measurement.busy()):
             outcome = measurement.measure()
         expected(f"{kind.name}: measure()", Outcome, outcome)
+        outcome = outcome.with_notes(measurement.notes)
         if outside(kind.__module__):
             json.dumps(outcome.document, allow_nan=False)
     return outcome

@@ -9,7 +9,7 @@ Preset = Annotated[
     str,
     typer.Option(
         "--preset", "-p", metavar="PRESET",
-        help="Size of the study: smoke (seconds), quick (a minute or two) or paper (the published size).",
+        help="Size of the study: smoke (seconds, no verdicts), quick (a minute or two) or paper (the published size).",
     ),
 ]  # fmt: skip
 Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Folder for all runs.")]

@@ -26,7 +26,9 @@ def runs_(runs: Runs = Path("runs"), json_: Json = False) -> None:
 def watch(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Folder of a run, or name or id of a study. Default: the run in progress."),
+        typer.Argument(
+            metavar="RUN", help="Folder of a run, or name, id or file of a study. Default: the run in progress."
+        ),
     ] = None,
     runs: Runs = Path("runs"),
     json_: Json = False,
@@ -34,16 +36,16 @@ def watch(
     """Follow the progress of a run until it ends. With --json, print its current progress and exit."""
     import time
 
-    from relulab.lab.cli.progress import Bar
     from relulab.lab.cli.terminal import console, errors, print_json
     from relulab.lab.run.meter import Progress
+    from relulab.lab.show.run_bar import RunBar
 
     watched = _run_to_watch(run, runs)
     if json_:
         return print_json(_row(watched) | {"progress": watched.progress})
     state = f"running by {watched.holder}" if watched.holder else watched.state
     errors.print(f"{watched.path}: {state}", highlight=False, markup=False, soft_wrap=True)
-    bar = Bar()
+    bar = RunBar()
     bar.bar.start()
     try:
         while watched.holder:
@@ -64,12 +66,11 @@ def _run_to_watch(wanted: str | None, runs: Path):
 
     if wanted and (Path(wanted) / "config.json").is_file():
         return Run(Path(wanted))
-    if wanted and (Path(wanted).is_dir() or "/" in wanted):
+    if wanted and (Path(wanted).is_dir() or ("/" in wanted and not wanted.endswith(".py"))):
         raise UserError(f"expected the folder of a run, got {wanted}: use `relulab runs` to list all runs")
     candidates = runs_in(runs)
     if wanted:
-        names = _names([wanted])
-        candidates = [run for run in candidates if run.path.parent.name in names]
+        candidates = _of_studies([wanted], candidates)
     if not candidates:
         what = f"run of {wanted}" if wanted else "run"
         raise UserError(f"no {what} in the folder {runs}: start one with relulab run {wanted or 'ID'}")
@@ -110,21 +111,38 @@ def _chosen(ids: list[str], runs: Path) -> list:
     if not ids:
         return runs_in(runs)
     folders = [id for id in ids if (Path(id) / "config.json").is_file()]
-    names = _names([id for id in ids if id not in folders])
-    return [*(Run(Path(id)) for id in folders), *(run for run in runs_in(runs) if run.path.parent.name in names)]
+    others = [id for id in ids if id not in folders]
+    return [*(Run(Path(id)) for id in folders), *_of_studies(others, runs_in(runs))]
 
 
 def _count(runs: list) -> str:
     return f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
 
 
-def _names(ids: list[str]) -> set[str]:
-    """Return the names of studies that are given by name, id or file."""
-    if not ids:
-        return set()
-    from relulab.lab.catalog import find_study
+def _of_studies(ids: list[str], runs: list) -> list:
+    """Return the runs of studies that are given by name, id or file, as the runs themselves have recorded them.
 
-    return {find_study(id).name for id in ids}
+    A study of a script or a notebook is known from its runs only, and a script must not be run to find its name.
+    """
+    from relulab.lab.index import entry
+    from relulab.lab.own_files import check_file
+
+    chosen = []
+    for id in ids:
+        of_study = [run for run in runs if id.lower() in run.names or (id.endswith(".py") and _is_file(run, id))]
+        if id.endswith(".py"):
+            check_file(Path(id))
+        elif not of_study:
+            name = entry(id, "study").name  # reports a mistyped name
+            of_study = [run for run in runs if run.path.parent.name == name]
+        chosen += [run for run in of_study if run not in chosen]
+    return chosen
+
+
+def _is_file(run, path: str) -> bool:
+    """Whether a run is of the study in a file."""
+    file = run.about.get("file")
+    return isinstance(file, str) and Path(file).absolute() == Path(path).absolute()
 
 
 def _row(run) -> dict:

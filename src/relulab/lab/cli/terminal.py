@@ -2,31 +2,40 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from relulab.core.followed import shown_by
 from relulab.lab.index import Entry, Subject, papers
 from relulab.lab.paper import paper_of
-from relulab.lab.show.finding_parts import checks
+from relulab.lab.show.claim_symbols import claimed_symbols
+from relulab.lab.show.console import console as console
+from relulab.lab.show.console import errors as errors
+from relulab.lab.show.finding_parts import checks, symbol_parts
 from relulab.lab.show.parts import Fact, Grid, Line, Marked, Part
-from relulab.lab.show.words import ago, claim_detail, size, span
+from relulab.lab.show.words import NOT_JUDGED, VERDICTS, ago, claim_detail, size, span
 
-console = Console()
-errors = Console(stderr=True)
 LOOKS = {"plain": "", "strong": "bold", "quiet": "dim"}
-COLORS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue"}
+COLORS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue", "NOT_JUDGED": "dim"}
 
 
-def working(words: str) -> AbstractContextManager:
-    """A sign of life on a terminal while something without a bar of its own is under way; nothing elsewhere."""
-    return errors.status(words) if errors.is_terminal else nullcontext()
+@contextmanager
+def working(words: str) -> Iterator[None]:
+    """Show what is being done, and how much of it is done, on a terminal; show nothing elsewhere."""
+    if not errors.is_terminal:
+        yield
+        return
+    with (
+        errors.status(words) as status,
+        shown_by(lambda doing, share: status.update(f"{words} {escape(doing)}: {share:.0%}")),
+    ):
+        yield
 
 
 def verdict(name: str) -> str:
@@ -38,11 +47,17 @@ def print_run(summary: dict) -> None:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column()
+    reasons: dict[str, None] = {}  # why claims are not judged: each reason is printed once, after all claims
     for c in summary["claims"]:
         numbers = (c[name] for name in ("measured", "low", "high", "criterion"))
-        details = "\n".join(filter(None, (claim_detail(c.get("statistic", ""), *numbers), c["note"])))
+        note, _, reason = c["note"].partition(NOT_JUDGED)
+        reasons |= {reason: None} if reason else {}
+        details = "\n".join(filter(None, (claim_detail(c.get("statistic", ""), *numbers), note.strip())))
         table.add_row(verdict(c["verdict"]), f"{escape(c['says'])}\n[dim]{escape(details)}[/]")
     console.print(table, highlight=False)
+    for reason in reasons:
+        console.print(f"[bold]{NOT_JUDGED}[/]{escape(reason)}", highlight=False)
+    print_parts(symbol_parts(claimed_symbols(summary["claims"], summary.get("symbols", {}))))
     rate = summary["seed_steps"] / max(summary["seconds"], 1e-9)
     console.print(
         f"{summary['seed_steps']:,} seed-steps in {span(summary['seconds'])} ({rate:,.0f} per second). Results are in "
@@ -60,6 +75,7 @@ def print_check(document: dict[str, Any]) -> None:
     console.print(f"[bold]{escape(title)}[/]", highlight=False)
     color = "green" if right == len(demonstrations) else "bold red"
     console.print(f"[{color}]{right} of {len(demonstrations)} demonstrations came out as expected[/]", highlight=False)
+    print_parts(filter(None, [document.get("statement"), *symbol_parts(document.get("symbols", {}))]))
     for d in demonstrations:
         expected = "as expected" if d["verdict"] == d["expected"] else f"[bold red]but expected: {d['expected']}[/]"
         console.print(f"\n{verdict(d['verdict'])} ({expected}): [bold]{escape(d['name'])}[/]", highlight=False)
@@ -157,7 +173,9 @@ def print_overview(runs: list[dict], checked: list[dict]) -> None:
         for c in run["claims"]:
             verdicts.setdefault(paper_of(c["id"]), Counter())[c["verdict"]] += 1
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("paper", "", "holds", "refuted", "inconclusive", "demonstrations as expected"):
+    shown = ["HOLDS", "REFUTED", "INCONCLUSIVE"]
+    shown += ["NOT_JUDGED"] * any(counts["NOT_JUDGED"] for counts in verdicts.values())
+    for column in ("paper", "", *(VERDICTS[name] for name in shown), "demonstrations as expected"):
         table.add_column(column)
     for tag, paper in papers().items():
         demonstrations = [d for check in checked if paper_of(check["theorem"]) == tag for d in check["demonstrations"]]
@@ -165,7 +183,7 @@ def print_overview(runs: list[dict], checked: list[dict]) -> None:
             continue
         right = sum(d["expected"] == d["verdict"] for d in demonstrations)
         counts = verdicts.get(tag, Counter())
-        cells = (str(counts[name]) for name in ("HOLDS", "REFUTED", "INCONCLUSIVE"))
+        cells = (str(counts[name]) for name in shown)
         table.add_row(tag, paper.title, *cells, f"{right} of {len(demonstrations)}" if demonstrations else "–")
     console.print(table)
 

@@ -1,5 +1,7 @@
 """The commands that compute: run, reproduce, report."""
 
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ from relulab.lab.cli.options import Device, EngineName, Out, Patience, Preset, R
 
 if TYPE_CHECKING:
     from relulab.lab.run.engines import Engine
+    from relulab.lab.run.store import Run
     from relulab.lab.study import Study
 
 
@@ -46,26 +49,44 @@ def run(
     json_: Json = False,
 ) -> None:
     """Run studies, or continue them where they stopped. The result of a finished run is read from its folder."""
-    from relulab.lab.index import entry
+    from relulab.lab.own_files import check_file
+    from relulab.lab.run.requests import requested
 
+    # Mistakes are reported, and finished runs are read, before anything slow is imported.
     for id in ids:
-        if not id.endswith(".py"):
-            entry(id, "study")  # reports a mistyped id before anything slow is imported
-    from relulab.lab.catalog import find_study
-    from relulab.lab.cli.terminal import print_json
-    from relulab.lab.run.runner import check_ready
-    from relulab.lab.run.settings import changes
-
-    kinds = dict.fromkeys(find_study(id) for id in ids)
-    # Everything is checked before anything runs.
-    studies = [kind.configured(preset, changes(kind, config, set_ or [])) for kind in kinds]
-    for study in studies:
-        check_ready(study, preset, runs, redraw)
-    chosen_engine = _engine(engine, scheduler, workers, patience, device)
-    summaries = [_run(study, preset, runs, chosen_engine, json_, redraw) for study in studies]
+        if id.endswith(".py"):
+            check_file(Path(id))
+    named = _engine_name(engine, scheduler, workers)
+    requests = {id: requested(id, preset, config, set_ or []) for id in ids if not id.endswith(".py")}
+    answers = [requests[id].answered(runs, device) if id in requests and not redraw else None for id in ids]
+    if all(answers):
+        summaries = [_stored(run, json_) for run in dict.fromkeys(answers) if run]
+    else:
+        chosen_engine = partial(_engine, named, scheduler, workers, patience, device)
+        summaries = _run_all(ids, requests, preset, config, set_ or [], runs, chosen_engine, json_, redraw)
     if json_:
+        from relulab.lab.cli.terminal import print_json
+
         print_json(summaries[0] if len(summaries) == 1 else summaries)
     _exit(summaries, [])
+
+
+def _run_all(ids, requests, preset, config, assignments, runs, engine, quiet, redraw) -> list[dict[str, Any]]:
+    """Run studies. Everything is checked before anything runs."""
+    from relulab.lab.catalog import find_study
+    from relulab.lab.run.runner import check_ready
+    from relulab.lab.run.settings import changes
+    from relulab.lab.run.store import Run
+
+    kinds = {id: find_study(id) for id in ids}
+    studies = {kind: kind.configured(preset, changes(kind, config, assignments)) for kind in kinds.values()}
+    for study in studies.values():
+        check_ready(study, preset, runs, redraw)
+    chosen_engine = engine()
+    summaries = {kind: _run(study, preset, runs, chosen_engine, quiet, redraw) for kind, study in studies.items()}
+    for id, request in requests.items():
+        request.remember(Run(Path(summaries[kinds[id]]["run"])))
+    return list(summaries.values())
 
 
 def reproduce(
@@ -134,10 +155,9 @@ def report(
     print_json({"report": str(index)}) if json_ else print(index)
 
 
-def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float, device: str) -> "Engine":
+def _engine_name(name: str | None, scheduler: str | None, workers: int | None) -> str:
+    """Return the name of the engine; raise a UserError if the options do not fit."""
     from relulab.core.errors import UserError, nearest
-    from relulab.lab.run.engines.dask import Dask
-    from relulab.lab.run.engines.local import Local
 
     name = name or ("dask" if scheduler else "local")
     if name not in ("local", "dask"):
@@ -145,6 +165,14 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
     if scheduler and (name == "local" or workers):
         conflict = "--engine local" if name == "local" else f"--workers {workers}"
         raise UserError(f"{conflict} cannot be combined with --scheduler {scheduler}: leave out one of them")
+    return name
+
+
+def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float, device: str) -> "Engine":
+    from relulab.lab.run.engines.dask import Dask
+    from relulab.lab.run.engines.local import Local
+
+    name = _engine_name(name, scheduler, workers)
     if device != "cpu" and not scheduler:  # a cluster may have devices that this machine lacks
         import torch
 
@@ -159,28 +187,54 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
 def _run(
     study: "Study", preset: str, runs: Path, engine: "Engine", quiet: bool, redraw: bool = False
 ) -> dict[str, Any]:
-    from relulab.lab.cli.progress import Bar
-    from relulab.lab.cli.terminal import console, errors, print_run
+    from relulab.lab.cli.terminal import errors
+    from relulab.lab.live_code import Incomparable
     from relulab.lab.run.runner import run_study
     from relulab.lab.run.store import Run
+    from relulab.lab.run.watchers import Silent
+    from relulab.lab.show.run_bar import RunBar
 
-    stored = Run.of(study, preset, runs)
-    if stored.finished and not (quiet or redraw):
-        errors.print(
-            f"{study.name}: already finished ({stored.status['updated']}); reading the result from {stored.path}",
-            soft_wrap=True,
-        )
+    with suppress(Incomparable):
+        stored = Run.of(study, preset, runs)
+        if stored.finished and not (quiet or redraw):
+            _print_stored(stored)
     try:
-        bar = None if quiet else Bar()
-        summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=bar, redraw=redraw)
+        watcher = Silent() if quiet else RunBar()
+        summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=watcher, redraw=redraw)
     except KeyboardInterrupt:
         errors.print("interrupted: finished units are kept; run the same command again to continue", highlight=False)
         raise
     if not quiet:
-        console.print(f"[bold]{study.title}[/] ({study.source}), {preset}")
-        print_run(summary)
-        console.print()
+        _print_summary(summary, study.title, study.source)
     return summary
+
+
+def _stored(run: "Run", quiet: bool) -> dict[str, Any]:
+    """Return the summary of a finished run; print it unless ``quiet``."""
+    from relulab.lab.run.store import read_json
+
+    summary, about = run.summary, read_json(run.path / "config.json")
+    if not quiet:
+        _print_stored(run)
+        _print_summary(summary, about["title"], about["source"])
+    return summary
+
+
+def _print_stored(run: "Run") -> None:
+    from relulab.lab.cli.terminal import errors
+
+    finished = run.status["updated"]
+    errors.print(
+        f"{run.path.parent.name}: already finished ({finished}); reading the result from {run.path}", soft_wrap=True
+    )
+
+
+def _print_summary(summary: dict[str, Any], title: str, source: str) -> None:
+    from relulab.lab.cli.terminal import console, print_run
+
+    console.print(f"[bold]{title}[/] ({source}), {summary['preset']}")
+    print_run(summary)
+    console.print()
 
 
 def _report(runs: Path, out: Path) -> Path:

@@ -75,6 +75,23 @@ def _named(wanted: str) -> list[Entry]:
     ]
 
 
+def others(wanted: str, chosen: Entry) -> list[Entry]:
+    """Return the entries with a name or id other than the chosen one.
+
+    Args:
+        wanted: The name or id.
+        chosen: The entry to leave out.
+    """
+    return [each for each in _named(wanted.lower()) if (each.kind, each.name) != (chosen.kind, chosen.name)]
+
+
+def how_to_show(entry: Entry) -> str:
+    """Return the command that shows an entry, with its kind if another entry with the same name would come first."""
+    first = _named(entry.name.lower())[0]
+    kind = "" if (first.kind, first.name) == (entry.kind, entry.name) else f" --kind {entry.kind}"
+    return f"relulab show {entry.name}{kind}"
+
+
 def how_to_run(entry: Entry) -> str:
     """Return the command that runs an entry, or the import statement of an instrument."""
     if entry.kind == "instrument":

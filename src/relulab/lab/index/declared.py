@@ -33,7 +33,7 @@ def declared(kind: str, subject: str, code: SourceCode) -> Iterator[Entry]:
     except Exception as error:  # legal Python can be written in more ways than are read here
         raise NotWritten(f"{code.module} is written in an unusual way: {error}") from None
     for attributes in found:
-        yield Entry(kind, subject, code.module, **attributes)  # type: ignore[arg-type]
+        yield Entry(kind, subject, code.module, **attributes, from_source=True)  # type: ignore[arg-type]
 
 
 def _study(code: SourceCode) -> Iterator[dict[str, Any]]:
@@ -44,8 +44,10 @@ def _study(code: SourceCode) -> Iterator[dict[str, Any]]:
         "source": attribute(family, "source"), "about": _doc(family[0][1]),
         "details": {
             "remarks": attribute(family, "remarks"), "needs": attribute(family, "needs"),
+            "symbols": attribute(family, "symbols"),
             "fields": {option.name: _plain(option.default) for option in options},
             "meanings": {option.name: option.meaning for option in options},
+            "annotations": {option.name: option.annotation for option in options},
             "presets": {**attribute(family, "presets"), PAPER: {}},
         },
     }  # fmt: skip

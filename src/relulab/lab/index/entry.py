@@ -64,6 +64,8 @@ class Entry:
     source: str
     about: str
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    from_source: bool = field(default=False, compare=False)
+    """whether all of it was read from the source, as constants"""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -45,8 +45,10 @@ def _study(module: Any) -> Iterator[dict[str, Any]]:
         "name": study.name, "ids": study.ids, "title": study.title, "source": study.source,
         "about": getdoc(study) or "",
         "details": {
-            "remarks": study.remarks, "needs": study.needs, "fields": study.configured(PAPER).model_dump(mode="json"),
+            "remarks": study.remarks, "needs": study.needs, "symbols": study.symbols,
+            "fields": study.configured(PAPER).model_dump(mode="json"),
             "meanings": {option.name: option.meaning for option in options(study)},
+            "annotations": {option.name: option.annotation for option in options(study)},
             "presets": {**study.presets, PAPER: {}},
         },
     }  # fmt: skip

@@ -83,7 +83,7 @@ def papers() -> dict[str, Paper]:
     owner: dict[str, str] = {}
     for subject in subjects().values():
         module = f"{subject.package}.papers"
-        for paper in _papers(module) if (subject.folder / "papers.py").is_file() else ():
+        for paper in papers_of(subject):
             if paper.tag in by_tag:
                 leave_out(f"the paper {paper.tag} of {module}", f"is left out: {owner[paper.tag]} has a paper with "
                           "this tag already, choose another tag")  # fmt: skip
@@ -92,8 +92,16 @@ def papers() -> dict[str, Paper]:
     return by_tag
 
 
-def _papers(module: str) -> tuple[Paper, ...]:
-    """Return the papers that a module lists; none if it cannot be imported, which is recorded."""
+@cache
+def papers_of(subject: Subject) -> tuple[Paper, ...]:
+    """Return the papers that a subject lists; none if its ``papers.py`` cannot be imported, which is recorded.
+
+    Args:
+        subject: The subject.
+    """
+    module = f"{subject.package}.papers"
+    if not (subject.folder / "papers.py").is_file():
+        return ()
     try:
         listed = getattr(import_module(module), "PAPERS", None)
     except (Exception, SystemExit) as error:

@@ -5,50 +5,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from relulab.core.errors import UserError
-from relulab.lab.input import Input
+from relulab.lab.inputs.network_files import NetworkFiles
+from relulab.lab.inputs.with_data import WithData
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from relulab.data.labeled import Labeled
 
 
-class LabeledTable(Input):
+class LabeledTable(WithData):
     """Points of two classes."""
 
     title: ClassVar = "labeled points"
-
-    data: Path
-    """Labeled points: .csv, .tsv, .parquet, .npz (arrays X and y) or .npy."""
-    label: str | None = None
-    """Column or array of labels, by name or number. Default: y, label, class or the last one."""
 
     def load(self) -> tuple[Any, ...]:
         """Return the points and labels."""
         return (self._table(),)
 
     def _table(self) -> "Labeled":
-        from relulab.io.tables import read_table
+        """Read the points and labels of two classes."""
+        from relulab.io.tables import two_classes
 
-        return read_table(self.data, self.label)
+        table = two_classes(self.data, self.read(with_labels=True, as_rows=True))
+        self.note(f"label {table.names[1]} is +1 and label {table.names[0]} is −1")
+        return table
 
 
-class TableAndStart(LabeledTable):
+class TableAndStart(LabeledTable, NetworkFiles):
     """Points of two classes, and optionally a network before training."""
 
     title: ClassVar = "labeled points, and optionally a network before training"
 
     start: Path | None = None
     """Network before training: .safetensors, .npz, .pt or .pth."""
-    slope: float | None = None
-    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple[Any, ...]:
         """Return the points and labels, and the network or None."""
-        return self._table(), _network(self.start, self.slope)
+        return self._table(), self.optional_network(self.start)
 
 
-class TrainedOnTable(LabeledTable):
+class TrainedOnTable(LabeledTable, NetworkFiles):
     """Points of two classes, and optionally a network that was trained on them and the network before training."""
 
     title: ClassVar = "labeled points, and optionally a network trained on them and the network before training"
@@ -57,12 +52,10 @@ class TrainedOnTable(LabeledTable):
     """Network trained on the points: .safetensors, .npz, .pt or .pth."""
     start: Path | None = None
     """Network before training: .safetensors, .npz, .pt or .pth."""
-    slope: float | None = None
-    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple[Any, ...]:
         """Return the points and labels, the trained network or None, and the network before training or None."""
-        return self._table(), _network(self.network, self.slope), _network(self.start, self.slope)
+        return self._table(), self.optional_network(self.network), self.optional_network(self.start)
 
     def allow(self, settings: Mapping[str, Any]) -> None:
         """Raise a UserError if settings are given with a trained network: they only apply when the check trains one."""
@@ -71,9 +64,3 @@ class TrainedOnTable(LabeledTable):
             raise UserError(
                 f"--set {first} only applies when the check trains a network itself: leave out --set or --network"
             )
-
-
-def _network(path: Path | None, slope: float | None) -> "nn.Module | None":
-    from relulab.io.network import load
-
-    return None if path is None else load(path, slope=slope)

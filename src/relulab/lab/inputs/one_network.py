@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from relulab.lab.input import Input
-from relulab.lab.inputs.two_networks import points_for
+from relulab.lab.inputs.network_files import NetworkFiles
+from relulab.lab.inputs.with_data import WithData
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-class OneNetwork(Input):
+class OneNetwork(WithData, NetworkFiles):
     """A network and points in its input space."""
 
     title: ClassVar = "a network and points"
@@ -18,14 +18,8 @@ class OneNetwork(Input):
 
     network: Path
     """Network: .safetensors, .npz, .pt, .pth or .pt2."""
-    data: Path
-    """Points, one per row: .npy, .npz or .safetensors."""
-    slope: float | None = None
-    """Negative slope of leaky ReLUs. Weight files do not contain it."""
 
     def load(self) -> tuple["nn.Module", "Tensor"]:
         """Return the network, in the precision of its file, and the points."""
-        from relulab.io.network import load
-
-        net = load(self.network, slope=self.slope)
-        return net, points_for(self.data, net)
+        net = self.read_network(self.network)
+        return net, self.points_for(net)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from relulab.core.errors import UserError
 from relulab.lab.claim import Claim
+from relulab.lab.diverged import diverged, marked, notice, quiet
 from relulab.lab.outside_code import blamed, expected
 from relulab.lab.run.store import file_name
 from relulab.lab.show.animation import Animation
@@ -28,21 +29,31 @@ def units_of(study: Study) -> list[Unit]:
 
 
 def figures_of(study: Study, result: xr.Dataset) -> dict[str, Figure]:
-    """Return the figures of a study, whose names can be file names."""
-    return _drawings(study, "figure", study.figures, Figure, result)
+    """Return the figures of a study, whose names can be file names; they say how many networks diverged, if any."""
+    sentence = diverged(result)
+    try:
+        with quiet(sentence):
+            figures = _drawings(study, "figure", study.figures, Figure, result)
+    except Exception:
+        if not sentence:
+            raise
+        return {"diverged": notice(sentence)}  # NaN may be more than a figure can take, but the claims are kept
+    return {name: marked(figure, sentence) for name, figure in figures.items()}
 
 
 def animations_of(study: Study, result: xr.Dataset) -> dict[str, Animation]:
-    """Return the animations of a study, whose names can be file names."""
-    return _drawings(study, "animation", study.animations, Animation, result)
+    """Return the animations of a study, whose names can be file names; none if networks diverged."""
+    return {} if diverged(result) else _drawings(study, "animation", study.animations, Animation, result)
 
 
 def claims_of(study: Study, result: xr.Dataset) -> list[Claim]:
-    """Return the claims of a study."""
-    claims = _returned(study, study.claims, (list, tuple), result)
+    """Return the claims of a study; their notes say how many networks diverged, if any."""
+    sentence = diverged(result)
+    with quiet(sentence):
+        claims = _returned(study, study.claims, (list, tuple), result)
     for claim in claims:
         expected(f"{place_of(study)}: an item of claims()", Claim, claim)
-    return list(claims)
+    return [claim.noted(sentence) for claim in claims]
 
 
 def _drawings(study: Study, what: str, method: Callable, kind: type, result: xr.Dataset) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _read(study: type[Study], path: Path) -> dict[str, Any]:
         raise UserError(
             f"--config {path} has schema {document.get('schema')!r}, but this version of relulab reads schema {SCHEMA}"
         )
-    if document.get("study") != study.name:
+    if study.name not in (document.get("study"), document.get("file")):  # a comparison names its study there
         raise UserError(
             f"--config {path}: expected a configuration of {study.name}, got one of {document.get('study')!r}"
         )

@@ -1,5 +1,7 @@
 """The store of runs, runs/<study>/<preset>-<hash>/. A kill at any moment loses only the units in progress."""
 
+from __future__ import annotations
+
 import fcntl
 import hashlib
 import json
@@ -12,15 +14,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from relulab.core.errors import UserError
 from relulab.core.files import atomic as atomic
 from relulab.lab.study import Study, Unit
 from relulab.lab.well_formed import is_name
+
+if TYPE_CHECKING:  # a finished run is read without it
+    import xarray as xr
 
 SCHEMA = 1
 """Version of the layout of a run's folder, which is recorded in its config.json."""
@@ -59,6 +61,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_arrays(path: Path, **arrays: Any) -> None:
     """Write an .npz file, made in memory as in ``encode``."""
+    import numpy as np
+
     content = BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     write_bytes(path, content.getvalue())
@@ -66,6 +70,8 @@ def write_arrays(path: Path, **arrays: Any) -> None:
 
 def read_dataset(path: Path) -> xr.Dataset:
     """Read a netCDF file."""
+    import xarray as xr
+
     with xr.open_dataset(path, engine="h5netcdf") as data:
         return data.load()
 
@@ -110,7 +116,7 @@ def _files(entry: Any) -> list[str]:
     return [f"{entry['figure'] if isinstance(entry, dict) else entry}.svg"]
 
 
-def runs_in(root: Path) -> list["Run"]:
+def runs_in(root: Path) -> list[Run]:
     """Return all runs in the folder ``root``, sorted by study and name."""
     return [Run(path.parent) for path in sorted(root.glob("*/*/config.json"))]
 
@@ -122,9 +128,15 @@ class Run:
     path: Path
 
     @classmethod
-    def of(cls, study: Study, preset: str, runs: Path) -> "Run":
-        """Return the run of a configured study in the folder ``runs``."""
-        return cls(runs / file_name("study", study.name) / f"{file_name('preset', preset)}-{study.hash}")
+    def of(cls, study: Study, preset: str, runs: Path, hash: str | None = None) -> Run:
+        """Return the run of a configured study in the folder ``runs``; ``hash`` replaces that of the study."""
+        name = f"{file_name('preset', preset)}-{hash or study.hash}"
+        return cls(runs / file_name("study", study.name) / name)
+
+    @property
+    def hash(self) -> str:
+        """The hash of the study when the run was named."""
+        return self.path.name.rpartition("-")[2]
 
     @contextmanager
     def held(self, on_wait: Callable[[str], None]) -> Iterator[None]:
@@ -231,8 +243,10 @@ class Run:
         A result without a matching checksum counts as missing.
         """
         write_checked(self.unit(unit), content)
-        for path in self.unit(unit).parent.glob(f"{self.checkpoint(unit).name}*"):
-            path.unlink(missing_ok=True)
+        name = self.checkpoint(unit).name
+        for pattern in (f"{name}*", f".{name}*.part*"):  # also what a killed worker left half-written
+            for path in self.unit(unit).parent.glob(pattern):
+                path.unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Remove the checkpoints of finished units, which a worker that was given up may have left."""
@@ -247,8 +261,22 @@ class Run:
 
     def joined(self, units: list[Unit]) -> xr.Dataset:
         """Return all units as one dataset, joined along their dimensions; missing values are NaN."""
-        parts = [read_dataset(self.unit(unit)).drop_attrs() for unit in units]
+        import xarray as xr
+
+        # A unit's encoding would cut texts of other units to its own longest one.
+        parts = [read_dataset(self.unit(unit)).drop_attrs().drop_encoding() for unit in units]
         return xr.merge(parts, join="outer", compat="no_conflicts")
+
+    @property
+    def about(self) -> dict:
+        """The contents of config.json; empty if it is missing or damaged."""
+        return self._document("config")
+
+    @property
+    def names(self) -> set[str]:
+        """The name and ids of its study, in lower case."""
+        ids = self.about.get("ids")
+        return {str(name).lower() for name in (self.path.parent.name, *(ids if isinstance(ids, list) else ()))}
 
     @property
     def status(self) -> dict:
@@ -276,6 +304,20 @@ class Run:
         except (OSError, ValueError, TypeError, KeyError):
             return False
         return self.status.get("state") == "finished" and drawn and intact(self.path / "result.nc")
+
+    @property
+    def summary(self) -> dict:
+        """The study, preset, folder, seconds, seed-steps and claims of a finished run."""
+        about, status = read_json(self.path / "config.json"), self.status
+        return {
+            "study": about["study"],
+            "preset": about["preset"],
+            "run": str(self.path),
+            "seconds": status["seconds"],
+            "seed_steps": status["seed_steps"],
+            "claims": read_json(self.path / "claims.json"),
+            "symbols": about.get("symbols", {}),
+        }
 
     def log(self, **event: Any) -> None:
         """Append a line to log.jsonl. An incomplete last line, left by a full disk, is ended first."""

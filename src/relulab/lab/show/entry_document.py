@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from relulab.lab.index.contents import how_to_run
+from relulab.lab.index.contents import how_to_run, how_to_show, others
 from relulab.lab.index.entry import Entry, Option, option_name
+from relulab.lab.index.terms import meanings
 
 
 def document(entry: Entry) -> dict[str, Any]:
@@ -13,11 +14,24 @@ def document(entry: Entry) -> dict[str, Any]:
     return kinds[entry.kind](entry)
 
 
+def also(wanted: str, chosen: Entry) -> dict[str, list[str]]:
+    """The commands that show other entries with the same name or id, as a part of the document; empty if none has it.
+
+    Args:
+        wanted: The name or id that was asked for.
+        chosen: The entry that is shown.
+    """
+    found = [f"the {other.kind}: {how_to_show(other)}" for other in others(wanted, chosen)]
+    return {"also": found} if found else {}
+
+
 def _study(entry: Entry) -> dict[str, Any]:
     details = entry.details
     document = {
         "study": entry.name, "ids": list(entry.ids), "title": entry.title, "source": entry.source,
-        "about": entry.about, "remarks": details["remarks"], "fields": details["fields"],
+        "about": entry.about, "remarks": details["remarks"],
+        "symbols": _meanings(entry, entry.about, details["remarks"], *details["meanings"].values()),
+        "fields": details["fields"],
         "meanings": details["meanings"], "presets": details["presets"], "run": f"{how_to_run(entry)} --preset quick",
     }  # fmt: skip
     return document | ({"needs": details["needs"]} if details["needs"] else {})
@@ -26,11 +40,18 @@ def _study(entry: Entry) -> dict[str, Any]:
 def _theorem(entry: Entry) -> dict[str, Any]:
     document = {
         "theorem": entry.ids[0], "title": entry.title, "source": entry.source, "statement": entry.about,
-        "symbols": entry.details["symbols"], "in print": entry.details["in_print"],
+        "symbols": _meanings(entry, entry.about, entry.details["in_print"], *entry.details["demonstrations"]),
+        "in print": entry.details["in_print"],
         "demonstrations": entry.details["demonstrations"], "run": how_to_run(entry),
     }  # fmt: skip
     on = usages(entry)
     return document | ({"on files": on[0] if len(on) == 1 else on} if on else {})
+
+
+def _meanings(entry: Entry, *texts: str) -> dict[str, str]:
+    """The symbols of an entry, and the terms in its title and in some texts."""
+    own = entry.details.get("symbols", {})
+    return meanings(entry.ids[0] if entry.ids else "", own, [entry.title, *texts])
 
 
 def usages(entry: Entry) -> list[str]:
@@ -44,8 +65,9 @@ def usages(entry: Entry) -> list[str]:
 
 def _usage(entry: Entry, one: dict[str, Any]) -> str:
     """The command that checks a theorem on an input, with its settings and their defaults."""
-    options = ((o, f"{option_name(o.name)} {o.name.upper()}") for o in one["options"])
-    words = [shown if option.required else f"[{shown}]" for option, shown in options]
+    options = sorted(one["options"], key=lambda option: not option.required)
+    shown = [option_name(o.name) if o.flag else f"{option_name(o.name)} {o.name.upper()}" for o in options]
+    words = [text if option.required else f"[{text}]" for option, text in zip(options, shown, strict=True)]
     words += [f"[--set {name}={'…' if value is None else plain(value)}]" for name, value in one["settings"].items()]
     return " ".join([how_to_run(entry), *words])
 
@@ -53,7 +75,7 @@ def _usage(entry: Entry, one: dict[str, Any]) -> str:
 def _instrument(entry: Entry) -> dict[str, Any]:
     return {
         "instrument": entry.name, "title": entry.title, "source": entry.source, "about": entry.about,
-        "run": how_to_run(entry),
+        "symbols": _meanings(entry, entry.about), "run": how_to_run(entry),
     }  # fmt: skip
 
 
@@ -64,6 +86,7 @@ def _measurement(entry: Entry) -> dict[str, Any]:
     more |= {"--figure": details["drawn"]} if details["drawn"] else {}
     return {
         "measurement": entry.name, "title": entry.title, "source": entry.source, "about": entry.about,
+        "symbols": _meanings(entry, entry.about, *(option.meaning for option in options), *more.values()),
         "options": {option.name: option.meaning for option in options} | more,
         "run": " ".join([how_to_run(entry), *needed]),
     }  # fmt: skip
@@ -88,11 +111,15 @@ def readable(document: dict[str, Any]) -> dict[str, Any]:
             k: ", ".join(f"{n}={plain(v)}" for n, v in p.items()) or "the values above"
             for k, p in document["presets"].items()
         }
+    if "symbols" in document:  # in its place among the others
+        document = {"terms" if key == "symbols" else key: value for key, value in document.items()}
     if document.get("title") == str(document.get("about", "")).rstrip("."):
         del document["title"]
     texts = {
         key: _paragraphs(document[key]) for key in ("about", "remarks", "statement", "in print") if key in document
     }
+    if "also" in document:
+        texts["also"] = "\n".join(document["also"])
     return {k: ", ".join(v) if isinstance(v, list) else v for k, v in (document | texts).items()}
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from io import BytesIO
+from textwrap import fill
+from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
+from cycler import cycler
+from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -26,18 +29,66 @@ SILVER = "#999999"
 CLOUD = "#bbbbbb"
 MIST = "#dddddd"
 
+# Color, line style and marker of series, so that they can be told apart without color.
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": BLUE, "ls": "-", "marker": "o"},
+    {"color": RED, "ls": "--", "marker": "s"},
+    {"color": TEAL, "ls": "-.", "marker": "^"},
+    {"color": GOLD, "ls": ":", "marker": "D"},
+    {"color": PURPLE, "ls": (0, (5, 1, 1, 1, 1, 1)), "marker": "v"},
+    {"color": SKY, "ls": (0, (8, 2)), "marker": "P"},
+)
+
+LETTER, HANDLE = 0.075, 0.55  # widths in inches of a letter of 9 points, and of a line of a legend without its text
+
 STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.prop_cycle": cycler(color=[BLUE, RED, TEAL, GOLD, PURPLE, SKY, INK, ASH]),
     "grid.color": MIST,
     "grid.linewidth": 0.5,
     "legend.frameon": False,
     "svg.hashsalt": "relulab",
 }
-WIDTHS = {1: RED, 2: GOLD, 5: TEAL, 10: BLUE}  # of students, as multiples of the teacher's width
+# Of students, by their width as a multiple of the teacher's width.
+WIDTHS = {1: {"color": RED, "marker": "s"}, 2: {"color": GOLD, "marker": "D"}, 5: {"color": TEAL, "marker": "^"},
+          10: {"color": BLUE, "marker": "o"}}  # fmt: skip
+
+
+def look(i: int) -> dict[str, Any]:
+    """Color, line style and marker of the i-th of several series, counted from 0.
+
+    >>> look(0)["color"], look(1)["ls"]
+    ('#0072b2', '--')
+    """
+    return dict(LOOKS[i % len(LOOKS)])
+
+
+def width_look(over: int) -> dict[str, Any]:
+    """Color and marker of students.
+
+    Args:
+        over: Their width, as a multiple of the teacher's width.
+
+    >>> width_look(5)["marker"], width_look(3)["marker"]
+    ('^', 'D')
+    """
+    return WIDTHS.get(over) or {name: look(over)[name] for name in ("color", "marker")}
+
+
+def shades(n: int) -> np.ndarray:
+    """Colors from dark to light whose order the color-blind see, too: viridis without its palest part.
+
+    Args:
+        n: The number of colors.
+
+    >>> shades(3).shape
+    (3, 4)
+    """
+    return colormaps["viridis"](np.linspace(0, 0.9, n))
 
 
 def house_style():
@@ -59,16 +110,29 @@ def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, 
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
-def legend(figure: Figure, ax: Axes, columns: int = 8) -> None:
-    """Draw one legend for all panels, below them.
+def headline(figure: Figure, text: str) -> None:
+    """Write a title above all panels, on as many lines as it needs.
 
     Args:
         figure: The figure.
-        ax: A panel that has all labels.
+        text: The title.
+    """
+    figure.suptitle(fill(text, int(figure.get_figwidth() / LETTER)), fontsize=9)
+
+
+def legend(figure: Figure, *axes: Axes, columns: int = 8) -> None:
+    """Draw one legend for all panels, below them, with as many columns as fit.
+
+    Args:
+        figure: The figure.
+        axes: Panels that have all labels together.
         columns: Largest number of columns.
     """
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), columns)), frameon=False)
+    named = [ax.get_legend_handles_labels() for ax in axes]
+    handles, labels = ([one for part in parts for one in part] for parts in zip(*named, strict=True))
+    longest = HANDLE + LETTER * max(map(len, labels), default=0)
+    columns = max(1, min(len(labels), columns, int(figure.get_figwidth() / longest)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def log_ticks(ax: Axes, ticks: Sequence[int]) -> None:

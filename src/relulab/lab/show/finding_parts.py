@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from relulab.lab.show.parts import Line, Marked, Part
+from relulab.lab.show.parts import Fact, Line, Marked, Part
+from relulab.lab.show.symbols import used_symbols
 from relulab.lab.show.words import check_detail
-
-SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 def finding_parts(document: Mapping[str, Any]) -> list[Part]:
@@ -18,7 +17,30 @@ def finding_parts(document: Mapping[str, Any]) -> list[Part]:
     from relulab.lab.theorem import Verdict
 
     verdict = document["verdict"]
-    return [Line(f"{verdict}: {Verdict[verdict].value}"), *checks(document)]
+    return [
+        Line(f"{verdict}: {Verdict[verdict].value}"),
+        *checks(document),
+        *symbol_parts(used_symbols(document.get("symbols", {}), finding_texts(document))),
+    ]
+
+
+def finding_texts(document: Mapping[str, Any]) -> list[str]:
+    """All sentences of a finding.
+
+    Args:
+        document: The finding.
+    """
+    rows = [*document["conditions"], *document["conclusion"]]
+    return [text for row in rows for text in (row["says"], row["detail"])]
+
+
+def symbol_parts(symbols: Mapping[str, str]) -> list[Part]:
+    """A list of symbols and terms with their meanings; nothing if it is empty.
+
+    Args:
+        symbols: The meanings.
+    """
+    return [Line("Symbols and terms", "strong"), *(Fact(*item) for item in symbols.items())] if symbols else []
 
 
 def checks(document: Mapping[str, Any]) -> Iterator[Part]:
@@ -27,6 +49,8 @@ def checks(document: Mapping[str, Any]) -> Iterator[Part]:
     Args:
         document: The finding.
     """
+    from relulab.lab.theorem import SIGNS
+
     for part, title in (("conditions", "Conditions"), ("conclusion", "Conclusion")):
         if document[part]:
             yield Line(title, "strong")

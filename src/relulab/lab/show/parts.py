@@ -1,6 +1,6 @@
 """Parts of an answer: sentences, facts and tables, independent of terminal and page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -39,6 +39,15 @@ class Fact:
 
 
 Part = str | Line | Marked | Fact | Grid
+
+
+def note_lines(notes: Iterable[str]) -> list[Part]:
+    """Lines on what was assumed and what was left out when data were read.
+
+    Args:
+        notes: The notes, as sentences.
+    """
+    return [Line(f"Note: {note}", "quiet") for note in notes]
 
 
 def first_rows(

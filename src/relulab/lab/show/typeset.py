@@ -27,6 +27,7 @@ PIECES = {
     "id": r"\b[A-Z][A-Z0-9]+(?:\.[\w.-]*\w)?\b"
     r"|\b[A-Za-z]\w*\.(?:\w+\.?)+(?<!\d)\b|--\w[\w-]*|\b\w+(?:/\w+)*\.[a-z]\w*\b"
     r"|(?:(?<![\s\S])|(?<=, )|(?<=\. ))[A-Z]\.(?= [A-Z])"  # initials of a name
+    r"|(?<=[a-z.] )[A-Z]\.\d+"  # lemma D.3
     r"|(?<!\w)\((?:[A-Z]\.\d+|\d+\.\d+|[a-d](?=\)\s))\)",
     "closing": rf"[)\]}}](?:\^{SCRIPT}|{RAISED}+)+",
     "strong": "|".join(STRONG),

@@ -9,17 +9,22 @@ VERDICTS = {
     "REFUTED": "refuted",
     "INCONCLUSIVE": "inconclusive",
     "NOT_APPLICABLE": "not applicable",
+    "NOT_JUDGED": "not judged",
 }
+NOT_JUDGED = "Not judged: "
+"""How the last sentence of a claim's note begins if it says why there is no verdict."""
 
 
 def number(x: float | None) -> str:
     """
-    >>> number(0.12345), number(None), number(5e-18), number(4950)
-    ('0.123', '–', '5e-18', '4,950')
+    >>> number(0.12345), number(None), number(5e-18), number(4950), number(18518.3), number(float("inf"))
+    ('0.123', '–', '5e-18', '4,950', '18,518', '∞')
     """
-    if x is None:
+    if x is None or x != x:
         return "–"
-    return f"{x:,}" if isinstance(x, int) else f"{x:.3g}"
+    if abs(x) == float("inf"):
+        return "∞" if x > 0 else "−∞"
+    return f"{x:,.0f}" if isinstance(x, int) or 1000 <= abs(x) < 1e6 else f"{x:.3g}"
 
 
 def check_detail(
@@ -29,11 +34,25 @@ def check_detail(
 
     >>> check_detail("", 113, "==", 0, 0.0, False), check_detail("", 0.25, "<=", 0.2, 0.1, None)
     ('measured 113, must be 0', 'measured 0.25 ± 0.1, must be at most 0.2: too uncertain to decide')
+    >>> check_detail("", 2e-16, "==", 0.0, 1e-12, True), check_detail("", 0.5, "==", 0.0, 1e-12, False)
+    ('measured 2e-16, must be 0 up to an error of 1e-12', 'measured 0.5, must be 0 up to an error of 1e-12')
     """
     must = {"<=": "at most ", ">=": "at least ", "==": ""}[relation]
-    within = f" ± {number(error)}" if error else ""
-    undecided = ": too uncertain to decide" if holds is None else ""
-    return (detail or f"measured {number(measured)}{within}, must be {must}{number(bound)}") + undecided
+    equal = relation == "=="
+    # The error of an inequality is of interest if it changes the digits that are shown.
+    within = f" ± {number(error)}" if error and not equal and error > abs(measured or 0) / 2000 else ""
+    allowed = f" up to an error of {number(error)}" if error and equal else ""
+    undecided = ": too uncertain to decide" if holds is None and not detail.startswith("unknown") else ""
+    return (detail or f"measured {number(measured)}{within}, must be {must}{number(bound)}{allowed}") + undecided
+
+
+def differ(gap: float, error: float) -> str:
+    """How far the two sides of an equation are apart.
+
+    >>> differ(2e-16, 1e-12)
+    'the two sides differ by at most 2e-16; the error allowed is 1e-12'
+    """
+    return f"the two sides differ by at most {number(gap)}; the error allowed is {number(error)}"
 
 
 def claim_detail(statistic: str, measured: float | None, low: float | None, high: float | None, criterion: str) -> str:
@@ -43,6 +62,8 @@ def claim_detail(statistic: str, measured: float | None, low: float | None, high
     'share: 0.7 (95% interval 0.6 to 0.8), must be > 0.5'
     """
     must = criterion.partition(",")[0]
+    if measured is None:
+        return f"{statistic or 'measured'}: undefined, must be {must}"
     interval = f"95% interval {number(low)} to {number(high)}"
     return f"{statistic or 'measured'}: {number(measured)} ({interval}), must be {must}"
 

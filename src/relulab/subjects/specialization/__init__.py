@@ -40,12 +40,15 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.theorems.teacher_aware_samples import (
         teacher_aware_samples as teacher_aware_samples,
     )
+    from relulab.subjects.specialization.tools.agreement import agreement as agreement
     from relulab.subjects.specialization.tools.augmentation import Augmented as Augmented
     from relulab.subjects.specialization.tools.augmentation import teacher_agnostic as teacher_agnostic
     from relulab.subjects.specialization.tools.augmentation import teacher_aware as teacher_aware
     from relulab.subjects.specialization.tools.box import Box as Box
+    from relulab.subjects.specialization.tools.chance import chance_correlations as chance_correlations
     from relulab.subjects.specialization.tools.creases import creases as creases
     from relulab.subjects.specialization.tools.groups import groups as groups
+    from relulab.subjects.specialization.tools.matching import one_to_one as one_to_one
     from relulab.subjects.specialization.tools.near_boundaries import NearBoundaries as NearBoundaries
     from relulab.subjects.specialization.tools.nodes import Nodes as Nodes
     from relulab.subjects.specialization.tools.nodes import lowest as lowest

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from scripts import DEFINED, NUMBERS, Session
 
 from relulab import Dask, Local, RunStopped, UserError, find_study, run_study
 from relulab.lab.run.runner import Silent
@@ -51,7 +53,7 @@ def local(tmp_path_factory) -> dict:
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch):
     """Draw no figures: these tests do not look at them."""
-    monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
+    monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
 
 
 def content(summary: dict) -> bytes:
@@ -138,6 +140,30 @@ def test_a_scheduler_that_goes_away_stops_the_run(study, tmp_path):
 
         with pytest.raises(RunStopped, match="run the same command again to continue"):
             run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Close())
+
+
+def test_a_study_of_a_notebook_and_the_modules_beside_it_are_sent(cluster, tmp_path, monkeypatch):
+    from relulab.lab.run.store import read_dataset
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("sent_helper.py").write_text("import sent_deeper\ndef f(x):\n    return sent_deeper.FACTOR * x\n")
+    Path("sent_deeper.py").write_text("FACTOR = 4.0\n")
+    session = Session(monkeypatch)
+    session.cell(DEFINED + "\nimport sent_helper\ndef scaled(x):\n    return sent_helper.f(x)\n")
+    engine = Dask(cluster.scheduler_address)
+    try:
+        run = run_study(session.Mine.configured("smoke"), engine=engine)["run"]
+        assert read_dataset(Path(run) / "result.nc").x.values.tolist() == NUMBERS
+        Path("sent_deeper.py").write_text("FACTOR = 2.0\n")  # edited, but not imported again
+        with pytest.raises(UserError, match="a worker found other code than the run was started with"):
+            run_study(session.Mine.configured("quick"), engine=engine)
+        session.cell("import threading\nlock = threading.Lock()\ndef scaled(x):\n    with lock: return x")
+        with pytest.raises(UserError, match=r"cannot be sent to another process.*create it in measure"):
+            run_study(session.Mine.configured("quick"), engine=engine)
+    finally:
+        for name in ("sent_helper", "sent_deeper"):
+            sys.modules.pop(name, None)
 
 
 def test_an_error_in_a_unit_is_reported(study, cluster, tmp_path):

@@ -26,7 +26,7 @@ def undisturbed(study, tmp_path_factory) -> dict:
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch):
     """Draw no figures: these tests do not look at them."""
-    monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
+    monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
 
 
 def losses(summary: dict) -> list[str]:

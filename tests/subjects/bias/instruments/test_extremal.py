@@ -243,7 +243,7 @@ def test_what_cannot_be_asked():
         extremal_directions(X, torch.tensor([0, 1]))
     with pytest.raises(UserError, match="1 columns"):
         extremal_directions(X[:, :1], torch.tensor([-1, 1]))
-    with pytest.raises(UserError, match="0 starts"):
+    with pytest.raises(UserError, match="starts of at least 1"):
         extremal_directions(X, torch.tensor([-1, 1]), starts=0)
     with pytest.raises(UserError, match="finite"):
         extremal_directions(X / 0, torch.tensor([-1, 1]))

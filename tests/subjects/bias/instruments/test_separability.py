@@ -284,5 +284,5 @@ def test_mistakes_of_other_kinds():
         feature_separability(MLP((2, 3, 1), lanes=2), torch.ones(2, 2), [0, 1])
     with pytest.raises(UserError, match="a network with 3 inputs"):
         feature_separability(MLP((3, 3, 1)), torch.ones(2, 2), [0, 1])
-    with pytest.raises(UserError, match="cannot be applied to points of shape"):
+    with pytest.raises(UserError, match="failed on points of shape"):
         feature_separability(nn.Sequential(nn.Conv2d(1, 1, 1), nn.ReLU()), torch.ones(2, 2), [0, 1])

@@ -54,7 +54,7 @@ def test_separability_in_words(files, here):
     code, out, _ = here("measure", "separability", "mixed.csv", "--pairs", "3")
     found = separability(*read_table(files / "mixed.csv")[:2], pairs=3)
     assert code == 0 and "orthogonally separable no" in flat(out) and "does not apply" in flat(out)
-    assert f"{len(found.kept)} of 40 points" in flat(out) and "label yes is +1" in out
+    assert f"{len(found.kept)} of 40 points" in flat(out) and "Label yes is +1" in out
     assert all(f"{pair.cosine:.4f}" in out for pair in found.worst)
     rows = [line.split() for line in out.splitlines()]
     assert sum(len(row) == 5 and row[-1] in ("different", "equal") for row in rows) == 3
@@ -162,14 +162,20 @@ def one_line(answer, says: str) -> None:
 
 BAD = {
     "one.csv": ("a,b,y\n1,2,1\n2,1,1\n", "all 2 points have the label 1"),
-    "three.csv": ("a,b,y\n1,2,1\n2,1,2\n2,2,3\n", "got 3 different labels"),
-    "nan.csv": ("a,b,y\n1,2,1\n2,nan,0\n", "missing values in 1 of 2 rows"),
-    "inf.csv": ("a,b,y\n1,2,1\n2,inf,0\n", "NaN or infinite"),
+    "three.csv": (
+        "a,b,y\n1,2,1\n2,1,2\n2,2,3\n",
+        "got 3 different labels (1, 2, 3): keep two of them with --classes 1,2",
+    ),
+    "nan.csv": (
+        "a,b,y\n1,2,1\n2,nan,0\n",
+        "missing values in 1 of 2 rows, first in row 1 (counting from 0): fill them in, or add --drop-missing",
+    ),
+    "inf.csv": ("a,b,y\n1,2,1\n2,inf,0\n", "infinite values in 1 of 2 rows"),
     "flat.csv": ("a,y\n1,1\n2,0\n", "got d = 1"),
     "twins.csv": ("a,b,y\n1,2,1\n1,2,0\n", "the same point with different labels"),
     "empty.csv": ("", "is empty"),
     "missing.csv": (None, "No such file"),
-    "x.txt": ("1,2\n", "file, got x.txt"),
+    "x.xlsx": ("1,2\n", "file, or an idx file, got x.xlsx"),
 }
 
 

@@ -41,10 +41,10 @@ def made_up(made_up_digits, monkeypatch):
 
 
 def test_a_run_from_files_to_claims(made_up, tmp_path, monkeypatch):
-    monkeypatch.setattr("relulab.lab.run.runner.FORMATS", ("svg",))
+    monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
     study = find_study("IB.F3").configured("smoke", TINY)
     summary = run_study(study, runs=tmp_path, engine=Local(1))
-    assert len(summary["claims"]) == 9 and {c["verdict"] for c in summary["claims"]} == {"INCONCLUSIVE"}
+    assert len(summary["claims"]) == 9 and {c["verdict"] for c in summary["claims"]} == {"NOT_JUDGED"}
     figures = json.loads((tmp_path / summary["run"] / "figures.json").read_text())
     assert (
         [row["figure"] for row in figures] == list(study.captions) == ["similarity", "cosines", "weights", "training"]

@@ -65,7 +65,7 @@ def test_figures_and_claims_come_from_a_result(pair):
     assert set(study.figures(result)) == {"rays", "history"}
     claims = study.claims(result)
     assert len(claims) == 1 + 2 * result.sizes["layer"]
-    assert {c.verdict.name for c in claims} == {"INCONCLUSIVE"}  # two seeds give no verdict
+    assert {c.verdict.name for c in claims} == {"NOT_JUDGED"}  # two seeds give no verdict
 
 
 def test_claims_are_refuted_by_what_contradicts_them(pair):

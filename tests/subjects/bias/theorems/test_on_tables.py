@@ -72,10 +72,11 @@ def test_every_theorem_of_the_subject_takes_a_table(id, words, files, here):
 def test_show_says_how(here):
     _, out, _ = here("show", "IB.T1", "--json")
     words = json.loads(out)["on files"]
-    assert (
-        words.startswith("relulab check IB.T1 --data DATA [--label LABEL] [--network NETWORK] [--start START]")
-        and "--set width=100" in words
+    assert words.startswith(
+        "relulab check IB.T1 --data DATA [--label LABEL] [--drop DROP] [--classes CLASSES] [--drop-missing] [--network "
+        "NETWORK] [--start START]"
     )
+    assert "--set width=100" in words
     assert "--network" in words and "linear" not in words  # a false variant is no setting
 
 
@@ -88,7 +89,7 @@ def test_show_says_how(here):
     (("IB.T1", "--data", "spans.csv", "--network", "biases.safetensors"), "with biases"),
     (("IB.T1", "--data", "paper.csv", "--network", "net.safetensors"), "with as many inputs, got 4"),
     (("IB.T1", "--data", "nothing.csv"), "nothing.csv"),
-    (("SS.L1", "--data", "spans.csv", "--label", "y"), "SS.L1 on files needs --teacher"),
+    (("SS.L1", "--data", "spans.csv", "--label", "y"), "SS.L1 on files needs --data, --teacher and --student"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(words, says, files, here):
     import re

@@ -187,7 +187,7 @@ def test_teachers_that_are_rejected(files, here, name):
 
 POINTS = {
     "one": (X[:1], "expected at least 3 points, got 1"), "none": (X[:0], "no points"),
-    "nan": (X * np.nan, "NaN or infinite"),
+    "nan": (X * np.nan, "missing values (NaN)"),
     "zero": (X * (np.arange(60) != 7)[:, None], "1 of 60 points are zero and have no angle"),
     "across": (X - np.outer(X @ W, W) / (W @ W), "orthogonal to every point"),
 }  # fmt: skip
@@ -205,13 +205,14 @@ def test_files_that_are_rejected(files, here):
     (files / "text.csv").write_text("a,b,c,d\n1,2,3,red\n1,2,3,4\n")
     one_line(here(*BASE, "empty.npy", "--teacher", "w.npy"), "is empty")
     one_line(here(*BASE, "missing.npy", "--teacher", "w.npy"), "No such file")
-    one_line(here(*BASE, "text.csv", "--teacher", "w.npy"), "expected numbers in column d, got 'red' in row 0")
+    one_line(here(*BASE, "text.csv", "--teacher", "w.npy"), "expected numbers in column 'd', got 'red' in row 0")
 
 
 LABELS = {
     "hard": (np.round(SOFT), "labels are outside (0, 1)"), "wide": (SOFT * 2, "labels are outside (0, 1)"),
     "bent": (SOFT**2, "no linear teacher gives these labels"), "half": (0 * SOFT + 0.5, "the teacher is zero"),
-    "words": (np.full(60, "yes"), "expected soft labels between 0 and 1 in p, got text"), "nan": (SOFT * np.nan, "NaN"),
+    "words": (np.full(60, "yes"), "expected soft labels between 0 and 1 in p, got text"),
+    "nan": (SOFT * np.nan, "'p' has missing values (NaN)"),
 }  # fmt: skip
 
 
@@ -227,7 +228,7 @@ def test_other_wrong_arguments_raise_one_sentence(files, here):
     one_line(
         here(*BASE, "soft.csv", "--teacher", "w.npy", "--label", "p"), "expected either --teacher or --label, got both"
     )
-    one_line(here(*BASE, "soft.csv", "--label", "q"), "no column of labels named 'q'")
+    one_line(here(*BASE, "soft.csv", "--label", "q"), "no column 'q' (--label)")
     words = (*BASE, "X.npy", "--teacher", "w.npy")
     for n in ("0", "-1", "1,,2", "many", "", "1.5", "1e3", "3,0"):
         one_line(here(*words, f"--n={n}"), "expected positive integers separated by commas")

@@ -53,7 +53,7 @@ def test_the_rest_of_a_point_has_no_preferred_direction_and_its_length_is_gaussi
 
 @pytest.mark.parametrize("make, message", [
     (lambda: PolynomialAngles(0), "kappa = 0"),
-    (lambda: PolynomialAngles(float("nan")), "kappa = nan"),
+    (lambda: PolynomialAngles(float("nan")), "kappa = nan|kappa to be a number, got nan"),
     (lambda: PolynomialAngles(1, 2.0), "widest = 2.0"),
     (lambda: SphereAngles(1), "d = 1"),
     (lambda: Angular(1, PolynomialAngles()), "d = 1"),

@@ -92,3 +92,32 @@ def test_a_pair_node_by_node():
         pair_rows(star, net, x[:3])
     with pytest.raises(rl.UserError, match="above 0"):
         pair_rows(star, net, x, band=0)
+
+
+@pytest.mark.parametrize("either_side", [False, True])
+def test_nearly_parallel_pairs_among_many_keep_their_digits(either_side):
+    """Copies of nodes, turned by angles from 1e-12 to 0.5 in 50 dimensions, on either side, compared pair by pair."""
+    g = torch.Generator().manual_seed(3)
+    w = torch.nn.functional.normalize(torch.randn(9, 50, generator=g).double(), dim=1)
+    normal = torch.randn(9, 50, generator=g).double()
+    normal = torch.nn.functional.normalize(normal - (normal * w).sum(1, keepdim=True) * w, dim=1)
+    theta = torch.logspace(-12, -0.3, 9, dtype=torch.float64)
+    side = torch.tensor([1.0, -1.0, 1.0] * 3).double()
+    turned = side[:, None] * (theta.cos()[:, None] * w + theta.sin()[:, None] * normal)
+    zero = torch.zeros(9, dtype=torch.float64)
+    errors = alignment(Nodes(w, zero), Nodes(turned, zero), either_side=either_side)
+    expected = theta.sin() if either_side else torch.where(side > 0, theta.sin(), 1)
+    torch.testing.assert_close(errors.diagonal(), expected, rtol=1e-3, atol=1e-15)
+    far = ~torch.eye(9, dtype=torch.bool)
+    sides = (1, -1) if either_side else (1,)
+    naive_errors = [[min(naive(a, 0, (s * b).tolist(), 0) for s in sides) for b in turned] for a in w.tolist()]
+    torch.testing.assert_close(errors[far], torch.tensor(naive_errors, dtype=torch.float64)[far], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_node_whose_weights_are_not_finite_has_an_error_of_nan(value):
+    """It once had the error 1, as if it were known to be far from the others."""
+    nodes = Nodes(torch.tensor([[value, 1.0], [1.0, 0.0]]), torch.zeros(2))
+    for either_side in (False, True):
+        errors = alignment(Nodes(torch.eye(2), torch.zeros(2)), nodes, either_side=either_side)
+        assert errors[:, 0].isnan().all() and errors[:, 1].tolist() == [0.0, 1.0]

@@ -309,3 +309,32 @@ def test_a_module_is_compared_with_every_lane_of_an_mlp():
         relulab.specialization.layer_correlations(
             relulab.MLP.of(module, other), relulab.MLP.of(module, other, other), x
         )
+
+
+def diverged_lane() -> tuple[relulab.MLP, relulab.MLP, torch.Tensor]:
+    """A teacher and a student of two lanes each; one weight of the second student is NaN."""
+    star, student = (relulab.torch_default((4, n, 2), seeds=[0, 1], dtype=torch.float64) for n in (3, 5))
+    student.W[0].data[1, 0, 2] = math.nan
+    return star, student, random_activations(30, 4, seed=0)
+
+
+def test_correlations_of_a_network_that_diverged_are_nan():
+    star, student, x = diverged_lane()
+    (rho,) = relulab.specialization.layer_correlations(star, student, x).values()
+    assert rho[0].isfinite().all() and rho[1, :, 2].isnan().all() and rho[1, :, :2].isfinite().all()
+    best, _ = relulab.specialization.best_match(rho)
+    assert best[0].isfinite().all() and best[1].isnan().all()
+    assert relulab.specialization.rho_mean(rho).isnan().tolist() == [False, True]
+
+
+def test_a_network_that_diverged_is_never_silently_not_recovered():
+    star, student, x = diverged_lane()
+    (rho,) = relulab.specialization.layer_correlations(star, student, x).values()
+    with pytest.warns(relulab.Diverged, match="1 of 2 networks"):
+        found = relulab.specialization.recovered(rho, 0.1)
+    assert found[1].tolist() == [False] * 3 and (found[0] == relulab.specialization.recovered(rho[0], 0.1)).all()
+    with pytest.warns(relulab.Diverged, match="correlations are NaN"):
+        relulab.specialization.recovered(rho[1])
+    for instrument in (relulab.specialization.recovered_at, relulab.specialization.focus):
+        with pytest.warns(relulab.Diverged):
+            instrument(rho)

@@ -47,8 +47,28 @@ def test_history_of_the_checkpoints_of_a_plain_module():
     assert all(row["recovered_at"] == 1 and row["student"] == row["node"] for row in rows)
 
 
+def test_a_node_that_is_lost_again_does_not_count_as_recovered(tmp_path):
+    """Node 0 is recovered at the first checkpoint and lost at the second, node 1 the other way around."""
+    teacher = rl.torch_default((4, 2, 2), seeds=[0])
+    one, two = (rl.torch_default((4, 2, 2), seeds=[5]) for _ in range(2))
+    for net, node in ((one, 0), (two, 1)):
+        net.W[0].data[..., node], net.b[0].data[..., node] = teacher.W[0].data[..., node], teacher.b[0].data[..., node]
+    x = torch.randn(300, 4, generator=torch.Generator().manual_seed(0))
+    (layer,) = rl.specialization.history(teacher, [one, two], x)
+    rows = {row["node"]: row for row in layer.rows(0.999)}
+    assert (rows[0]["recovered_at"], rows[0]["lost_at"], rows[0]["recovered"]) == (0, 1, False)
+    assert (rows[1]["recovered_at"], rows[1]["lost_at"], rows[1]["recovered"]) == (1, None, True)
+    for name, net in (("teacher", teacher), ("epoch1", one), ("epoch2", two)):
+        rl.save(net, tmp_path / f"{name}.safetensors")
+    np.save(tmp_path / "x.npy", x.numpy())
+    files = [str(tmp_path / f"{name}.safetensors") for name in ("teacher", "epoch1", "epoch2")]
+    words = ["measure", "strength", *files, "--data", str(tmp_path / "x.npy"), "--threshold", "0.999"]
+    text = " ".join(CliRunner().invoke(build(), words).output.split())
+    assert "teacher nodes recovered 1 of 2 at the end" in text and "recovered, then lost again 1" in text
+
+
 def test_units_that_no_linear_layer_reads_have_no_strength():
-    teacher = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Hardtanh(), nn.Linear(3, 2))
+    teacher = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.LayerNorm(3), nn.Linear(3, 2))
     (layer,) = rl.specialization.history(teacher, [teacher], torch.randn(50, 4))
     assert layer.strength is None and [row["node"] for row in layer.rows()] == [0, 1, 2]
 
@@ -79,4 +99,4 @@ def test_the_command_on_files(tmp_path):
     assert {row["recovered_at"] for row in layer["nodes"]} == {1} and (tmp_path / "h.svg").read_text().count("<svg")
     assert all(row["followers"] == 2 and row["student"] in (row["node"], row["node"] + 3) for row in layer["nodes"])
     table = CliRunner().invoke(build(), words).output
-    assert "teacher nodes recovered 3 of 3" in " ".join(table.split()) and "two.safetensors" in table
+    assert "teacher nodes recovered 3 of 3" in " ".join(table.split()) and " two " in table

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from relulab import UserError
 from relulab.subjects.specialization import Nodes, band_counts, kappa, observers
-from relulab.subjects.specialization.instruments.observers import sight
+from relulab.subjects.specialization.instruments.observers import active_on, sight
 
 
 def draw(rng, d: int, m: int = 3, n: int = 4, holes: float = 0.0):
@@ -76,3 +76,27 @@ def test_counts_equal_loops():
 def test_an_empty_band_has_no_share():
     far = Nodes(torch.ones(1, 1, dtype=torch.float64), torch.full((1,), 100.0, dtype=torch.float64))
     assert kappa(far, far, torch.zeros(5, 1, dtype=torch.float64), 0.1).item() == 0
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.4])
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 40])
+def test_the_quick_decision_is_that_of_the_linear_program(d, holes):
+    """Pairs that the products decide, and pairs that they leave to the linear program, at several levels."""
+    rng, outcomes = np.random.default_rng(20 + d), set()
+    for _ in range(20):
+        case = draw(rng, d, m=6, n=7, holes=holes)
+        exact = sight(*case)
+        for above in (-0.5, 0.0, 0.3, float(exact[exact.isfinite()].median()) if exact.isfinite().any() else 1.0):
+            decided = active_on(*case, above=above)
+            settled = (exact - above).abs() > 1e-9  # exact ties are a matter of rounding
+            assert torch.equal(decided[settled], (exact > above)[settled])
+            outcomes |= set(decided.flatten().tolist())
+    assert outcomes == {True, False}
+
+
+def test_a_node_is_no_observer_of_its_own_boundary():
+    rng = np.random.default_rng(7)
+    nodes = Nodes(torch.from_numpy(rng.normal(size=(30, 20))), torch.from_numpy(rng.normal(size=30)))
+    box = torch.ones(20, dtype=torch.float64)
+    own = active_on(nodes, nodes, -box, box, above=1e-12).diagonal()
+    assert not own.any() and sight(nodes, nodes, -box, box).diagonal().abs().max() < 1e-12

@@ -170,7 +170,7 @@ def test_the_push_under_spherical_inputs(files, here):
 @pytest.mark.parametrize("left", [0, 2, 4])
 def test_all_three_files_are_needed(files, here, left):
     words = CHECK[:left] + CHECK[left + 2 :]
-    one_line(here("check", "SS.L1", *words), "needs --teacher, --student and --data")
+    one_line(here("check", "SS.L1", *words), "needs --data, --teacher and --student")
 
 
 def test_theorems_that_cannot_be_checked_on_files(files, here, monkeypatch):
@@ -246,16 +246,16 @@ def test_points_that_are_refused(files, here, name):
 def test_points_that_do_not_fit_the_networks(files, here, name):
     bad(name)
     for words in (CORRELATION, ("measure", "gradient-rule", *CORRELATION[2:])):
-        one_line(here(*words[:-1], name), "(5, 1, 4, 4)" if name == "pictures.npy" else "3")
-    if name == "narrow.npy":
-        one_line(here("check", "S0.T6", *CHECK[:-1], name), "the points 3")
+        got = "got 16: select" if name == "pictures.npy" else "got 3: use points"
+        one_line(here(*words[:-1], name), f"{name}: expected 4 columns, one per input, {got}")
+    one_line(here("check", "S0.T6", *CHECK[:-1], name), got)
 
 
 def test_networks_that_cannot_be_compared(files, here):
     bad("one.npy")
     one_line(here(*CORRELATION[:-1], "one.npy"), "at least two samples")
     bad("shallow.pt")
-    one_line(here("measure", "correlation", "a.safetensors", "shallow.pt", "-d", "x.npy"), "networks of the same depth")
+    one_line(here("measure", "correlation", "a.safetensors", "shallow.pt", "-d", "x.npy"), "--layer 1:1")
     bad("linear.pt")
     for out in ([], ["--out", "rho.png"], ["--out", "rho.nc"]):
         one_line(here("measure", "correlation", "linear.pt", "linear.pt", "-d", "x.npy", *out), "no hidden layer")
@@ -295,7 +295,12 @@ def test_prune_writes_a_smaller_network_and_reports_the_loss(here, tmp_path):
     code, out, _ = here(*words[:4], "--teacher", "teacher.safetensors", "--figure", "curve.png")
     assert code == 0 and "teacher node" in out and "0, 3" in out
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
-    for wrong in (("-o", "small.pt"), ("-o", "nowhere/small.safetensors"), ("--keep", "0"), ("--figure", "curve.gif")):
+    for wrong in (
+        ("-o", "small.onnx"),
+        ("-o", "nowhere/small.safetensors"),
+        ("--keep", "0"),
+        ("--figure", "curve.gif"),
+    ):
         code, out, err = here(*words[:4], *wrong)
         assert code == 2 and err.count("\n") == 1 and not out
 
@@ -316,7 +321,7 @@ def test_alignment_of_nodes_and_their_observers(here, tmp_path):
     assert all(row["epsilon"] < 1e-6 and row["student"] % 3 == row["node"] for row in document["nodes"])
     code, out, _ = here(*words)
     assert code == 0 and "observers" in out and "largest |g_1|" in out
-    np.save(tmp_path / "few.npy", np.zeros((3, 4)))
+    np.save(tmp_path / "few.npy", np.random.default_rng(1).normal(size=(3, 4)))
     one_line(here(*words[:4], "--data", "few.npy"), "at least d + 1")
     code, out, _ = here("check", "SS.T1", "--teacher", "star.safetensors", "--student", "twice.safetensors",
                         "--data", "x.npy", "--set", "box=true")  # fmt: skip
@@ -337,10 +342,10 @@ def test_errors_on_pairs_are_one_line(here, tmp_path):
     np.save(tmp_path / "flat.npy", x * [1, 0, 1, 1])
     code, out, _ = here("measure", "alignment", "star.safetensors", "dead.safetensors", "-d", "x.npy", "--json")
     assert code == 0 and {row["epsilon"] for row in json.loads(out)["nodes"]} == {None}
-    one_line(
-        here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "flat.npy"),
-        "input 1 has only one value",
-    )
+    code, out, _ = here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "flat.npy")
+    assert code == 0 and "1 input has the same value at all points" in out
+    np.save(tmp_path / "same.npy", np.ones((60, 4)))
+    one_line(here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "same.npy"), "all points")
     files = ("--teacher", "star.safetensors", "--student", "five.safetensors", "-d", "x.npy")
     for theorem in ("SS.L4", "SS.T1", "SS.T2", "SS.T3", "SS.T4", "S0.T1", "S0.T5"):
         one_line(here("check", theorem, *files), "inputs")
@@ -369,3 +374,122 @@ def test_checkpoints_in_alphabetical_order_are_sorted_by_number(here, tmp_path):
         "e1.safetensors",
     ]  # any other order is kept
     one_line(here(*words, "-d", "x.npy", "--threshold", "2"), "--threshold: expected a value less than 1, got 2")
+
+
+def classifier(widths, seed: int = 0) -> nn.Sequential:
+    torch.manual_seed(seed)
+    d, n, C = widths
+    return nn.Sequential(nn.Linear(d, n), nn.ReLU(), nn.Linear(n, C))
+
+
+def test_prune_counts_predictions_and_writes_a_state_dict(here, tmp_path):
+    """Twelve nodes, each split into two or three: the default finds twelve, and the predictions stay."""
+    small, big = classifier((6, 12, 4)), classifier((6, 32, 4))
+    of = torch.arange(32) % 12
+    scale = torch.rand(32) + 0.5
+    with torch.no_grad():
+        big[0].weight.copy_(small[0].weight[of] * scale[:, None] + 1e-4 * torch.randn(32, 6))
+        big[0].bias.copy_(small[0].bias[of] * scale)
+        big[2].weight.copy_(small[2].weight[:, of] / scale / torch.bincount(of)[of])
+        big[2].bias.copy_(small[2].bias)
+    torch.save(big.state_dict(), tmp_path / "big.pt")
+    x = torch.randn(1000, 6)
+    np.save(tmp_path / "x.npy", x.numpy())
+    code, out, _ = here("prune", "big.pt", "-d", "x.npy", "--json", "-o", "small.pt", "--tolerance", "1e-5")
+    document = json.loads(out)
+    assert code == 0 and (document["kept"], document["nodes"], document["tested"]) == (12, 32, 200)
+    assert document["agree"]["value"] >= 0.99 and document["agree"]["low"] < document["agree"]["value"]
+    assert "ReLU is assumed between the layers of big.pt" in document["notes"][0]
+    loaded = load(tmp_path / "small.pt")
+    with torch.no_grad():
+        same = (loaded(x)[0].argmax(1) == big(x).argmax(1)).double().mean()
+    assert same >= 0.99 and [size["kept"] for size in document["sizes"]][-1] == 32
+    text = " ".join(here("prune", "big.pt", "-d", "x.npy", "--tolerance", "1e-5")[1].split())
+    assert "nodes kept 12 of 32" in text and "predictions that stay the same" in text
+    np.save(tmp_path / "few.npy", x[:15].numpy())
+    assert "too few to set some aside" in here("prune", "big.pt", "-d", "few.npy", "--keep", "3")[1].replace("\n", " ")
+
+
+def test_prune_and_alignment_refuse_other_activations(here, tmp_path):
+    torch.save(classifier((6, 12, 4)).state_dict(), tmp_path / "net.pt")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100, 6)))
+    one_line(here("prune", "net.pt", "-d", "x.npy", "--activation", "tanh"), "got Tanh")
+    one_line(here("measure", "alignment", "net.pt", "net.pt", "-d", "x.npy", "--activation", "gelu"), "got GELU")
+    one_line(here("prune", "net.pt", "-d", "x.npy", "--activation", "rleu"), "did you mean 'relu'?")
+    one_line(here("prune", "net.pt", "-d", "x.npy", "--activation", "tanh", "--slope", "0.1"), "leave out one")
+    code, out, _ = here("prune", "net.pt", "-d", "x.npy", "--activation", "relu", "--json")
+    assert code == 0 and json.loads(out)["notes"] == []
+    code, out, _ = here("check", "SS.L1", "--teacher", "net.pt", "--student", "net.pt", "-d", "x.npy")
+    assert code == 0 and "Note: A ReLU is assumed between the layers of net.pt" in out
+
+
+def test_correlation_with_other_activations_and_of_unequal_depth(here, tmp_path):
+    a = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    b = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    x = torch.randn(200, 6)
+    np.save(tmp_path / "x.npy", x.numpy())
+    for name, net in (("a", a), ("b", b)):
+        torch.save(net.state_dict(), tmp_path / f"{name}.pt")
+        torch.export.save(torch.export.export(net, (x,)), tmp_path / f"{name}.pt2")
+    words = ("measure", "correlation", "a.pt", "b.pt", "-d", "x.npy", "--json", "--activation", "tanh")
+    one_line(here(*words), "--layer 1:2")
+    one_line(here(*words, "--layer", "1-2"), "pairs A:B")
+    one_line(here(*words, "--layer", "1:5"), "from 1 to 2")
+    stated = json.loads(here(*words, "--layer", "1:2")[1])
+    assert stated["notes"] == [] and [layer["layer"] for layer in stated["layers"]] == ["1:2"]
+    with torch.no_grad():
+        f_a, f_b = torch.tanh(a[0](x)), b[:4](x)
+    expected = np.corrcoef(f_a.T.numpy(), f_b.T.numpy())[:8, 8:]
+    assert [node["rho"] for node in stated["layers"][0]["nodes"]] == pytest.approx(expected.max(1), abs=1e-5)
+    program = ("measure", "correlation", "a.pt2", "b.pt2", "-d", "x.npy", "--json", "--layer", "1:2")
+    read = json.loads(here(*program)[1])
+    assert read["notes"] == [] and read["layers"][0]["rho_mean"] == pytest.approx(stated["layers"][0]["rho_mean"])
+    one_line(here(*program, "--activation", "gelu"), "which contains its own")
+
+
+def test_correlation_names_dead_units_and_knows_chance(here, tmp_path):
+    """A copy in another order is above chance in every unit; a stranger is not, though the points are in clusters."""
+    a, stranger = classifier((6, 10, 4)), classifier((6, 10, 4), seed=1)
+    order = torch.randperm(10)
+    copy = classifier((6, 10, 4))
+    with torch.no_grad():
+        a[0].weight[3], a[0].bias[3] = 0, -1
+        copy[0].weight.copy_(a[0].weight[order])
+        copy[0].bias.copy_(a[0].bias[order])
+    for name, net in (("a", a), ("copy", copy), ("stranger", stranger)):
+        torch.save(net.state_dict(), tmp_path / f"{name}.pt")
+    centers = 4 * torch.randn(3, 6)
+    np.save(tmp_path / "x.npy", (centers[torch.arange(600) % 3] + torch.randn(600, 6)).numpy())
+    words = ("measure", "correlation", "a.pt", "copy.pt", "-d", "x.npy")
+    (layer,) = json.loads(here(*words, "--json")[1])["layers"]
+    where = order.argsort().tolist()
+    alive = [node for node in layer["nodes"] if not node["constant"]]
+    assert layer["constant_a"] == [3] and layer["constant_b"] == [where[3]] and len(alive) == 9
+    assert all(node["best"] == node["partner"] == where[node["node"]] and node["rho"] > 0.9999 for node in alive)
+    assert layer["above_chance"] == layer["recovered"] == 9
+    out = " ".join(here(*words)[1].split())
+    assert "dead units 1 (3) in A" in out and "units above chance 9 of 10" in out and "3 dead – – – –" in out
+    (other,) = json.loads(here(*words[:3], "stranger.pt", *words[4:], "--json")[1])["layers"]
+    assert other["above_chance"] <= 2 and abs(other["rho_mean"] - other["chance_mean"]) < 0.2
+    (without,) = json.loads(here(*words, "--json", "--chance", "0")[1])["layers"]
+    assert without["above_chance"] is None and "by chance" not in here(*words, "--chance", "0")[1]
+
+
+def test_agreement_of_two_networks_as_functions(here, tmp_path):
+    a, b = classifier((6, 10, 4)), classifier((6, 10, 4))
+    with torch.no_grad():
+        b[2].bias += torch.tensor([0.1, 0, 0, 0])
+    for name, net in (("a", a), ("b", b)):
+        torch.save(net.state_dict(), tmp_path / f"{name}.pt")
+    x = torch.randn(500, 6)
+    np.save(tmp_path / "x.npy", x.numpy())
+    document = json.loads(here("measure", "agreement", "a.pt", "b.pt", "-d", "x.npy", "--json")[1])
+    with torch.no_grad():
+        same = float((a(x).argmax(1) == b(x).argmax(1)).double().mean())
+        spread = float((a(x) - a(x).mean(0)).square().sum(1).mean().sqrt())
+    assert document["same"]["value"] == pytest.approx(same) and document["distance"]["value"] == pytest.approx(0.1)
+    assert document["relative"]["value"] == pytest.approx(0.1 / spread) and document["largest"] == pytest.approx(0.1)
+    assert document["relative"]["low"] < 0.1 / spread < document["relative"]["high"]
+    assert "predictions that agree" in here("measure", "agreement", "a.pt", "b.pt", "-d", "x.npy")[1]
+    torch.save(classifier((6, 10, 3)).state_dict(), tmp_path / "three.pt")
+    one_line(here("measure", "agreement", "a.pt", "three.pt", "-d", "x.npy"), "got 4 and 3")

@@ -171,7 +171,7 @@ def test_diverged_seeds_give_no_verdict(study):
     result.loss[-1, 0] = np.nan
     by_id = claims(study, result)
     assert {c.verdict.name for c in by_id.values()} == {"INCONCLUSIVE"}
-    assert all("diverged in 1 of 8 seeds" in c.note for c in by_id.values())
+    assert all("Undefined in 1 of 8 seeds" in c.note for c in by_id.values())
 
 
 def test_a_small_run_draws_and_moves():

@@ -67,3 +67,17 @@ def test_lanes_must_agree(scene):
     teacher, student, points, _ = scene
     with pytest.raises(relulab.UserError, match="1 lanes"):
         relulab.specialization.Observer(teacher, points)(student.lane(0))
+
+
+def test_a_student_that_diverged_has_correlations_of_nan_and_changes_no_other():
+    star = relulab.specialization.teacher((4, 3, 2), seeds=[0, 1])
+    task = relulab.Task(star, relulab.Gaussian(4), seeds=[0, 1], n_train=10, n_held_out=50)
+    observe, student = (
+        relulab.specialization.Observer(star, task.held_out()),
+        relulab.torch_default((4, 5, 2), seeds=[0, 1]),
+    )
+    before = observe(student)
+    student.W[0].data[1] = torch.inf
+    after = observe(student)
+    assert torch.equal(before.rho[0], after.rho[0]) and torch.equal(before.loss[0], after.loss[0])
+    assert after.rho[1].isnan().all() and not after.loss[1].isfinite()

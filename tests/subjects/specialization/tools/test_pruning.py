@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from relulab import MLP, UserError, torch_default
-from relulab.subjects.specialization import alignment, lowest
+from relulab.subjects.specialization import Box, alignment, creases, lowest
 from relulab.subjects.specialization.tools.groups import groups
 from relulab.subjects.specialization.tools.pruning import prune
 
@@ -55,34 +55,67 @@ def test_groups_contain_copies_and_sum_their_contributions():
 
 def test_copies_merge_and_canceling_groups_vanish_without_any_change():
     x, net = points(), redundant()
-    small = prune(net, x)
+    small = prune(net, x, tolerance=1e-12, refit=False)
     assert small.net.widths == (4, 5, 3) and small.lost < 1e-28 and small.largest <= small.bound < 1e-11
     torch.testing.assert_close(outputs(small.net, points(seed=9)), outputs(teacher(), points(seed=9)))
 
 
-def test_the_curve_equals_the_loss_at_each_number_of_groups():
-    x, net = points(), redundant(noise=0.05)
-    pruned = prune(net, x, epsilon=0.0, keep=3)
-    y = outputs(net, x)
+def naive_refit(net: MLP, nodes: list[int], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Outputs of the least-squares fit of y by some hidden nodes and a constant."""
+    f = (x @ net.W[0].data[0] + net.b[0].data[0]).clamp(min=0)[:, nodes]
+    A = torch.cat([f, torch.ones(len(x), 1).double()], 1)
+    return A @ torch.linalg.lstsq(A, y, driver="gelsd").solution
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_the_sizes_cost_what_they_cost_alone(refit):
+    x, test, net = points(), points(seed=8), redundant(noise=0.05)
+    pruned = prune(net, x, epsilon=0.0, keep=3, refit=refit, test=test)
+    y = outputs(net, test)
     variance = (y - y.mean(0)).square().sum()
-    for count, lost in pruned.curve:
-        again = prune(net, x, epsilon=0.0, keep=count)
+    for count, lost, agree in pruned.sizes:
+        again = prune(net, x, epsilon=0.0, keep=count, refit=refit, test=test)
+        small = outputs(again.net, test)
         assert again.net.widths[1] == count
-        assert lost == pytest.approx(float((outputs(again.net, x) - y).square().sum() / variance), abs=1e-12)
-        assert again.lost == pytest.approx(lost, abs=1e-12)
+        assert lost == pytest.approx(float((small - y).square().sum() / variance), rel=1e-6, abs=1e-12)
+        assert (again.lost, again.agree) == (pytest.approx(lost, rel=1e-9, abs=1e-15), agree)
+        assert agree == float((small.argmax(1) == y.argmax(1)).double().mean())
 
 
-def test_as_few_groups_as_possible_are_kept_within_the_tolerance():
+def test_a_refit_is_the_least_squares_fit_and_drops_what_is_missed_least():
+    """Every size and the whole order, against least squares for each candidate."""
+    x, net = points(), torch_default((4, 8, 3), seeds=[3], dtype=torch.float64)
+    y, left = outputs(net, x), list(range(8))
+    while len(left) > 1:
+        candidates = {j: float((naive_refit(net, [k for k in left if k != j], x, y) - y).square().sum()) for j in left}
+        left.remove(min(candidates, key=lambda j: candidates[j]))
+        pruned = prune(net, x, epsilon=0.0, keep=len(left))
+        kept = [int((pruned.groups.of == s).nonzero()) for s in pruned.kept]
+        assert sorted(kept) == left
+        torch.testing.assert_close(outputs(pruned.net, x), naive_refit(net, left, x, y), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_as_few_groups_as_possible_are_kept_within_the_tolerance(refit):
     x, net = points(), torch_default((4, 60, 3), seeds=[3], dtype=torch.float64)
-    pruned = prune(net, x, tolerance=0.02)
+    pruned = prune(net, x, tolerance=0.02, refit=refit)
     count = pruned.net.widths[1]
-    assert pruned.lost <= 0.02 < prune(net, x, keep=count - 1).lost and 1 < count < 60
+    assert pruned.lost <= 0.02 < prune(net, x, keep=count - 1, refit=refit).lost and 1 < count < 60
 
 
+def test_the_default_finds_the_nodes_behind_a_noisy_redundant_network():
+    """A refit decides before, not after, how many nodes to keep: five are enough, without one they are not."""
+    x, net = points(2000), redundant(noise=0.003)
+    pruned = prune(net, x)
+    assert pruned.net.widths[1] == 5 and pruned.lost < 0.005 and pruned.agree > 0.97
+    assert prune(net, x, refit=False).net.widths[1] > 8 and prune(net, x, keep=4).lost > 0.01
+
+
+@pytest.mark.parametrize("refit", [False, True])
 @pytest.mark.parametrize("epsilon", [0.02, 0.2, 1.0])
-def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon):
+def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon, refit):
     x, net = points(), redundant(noise=0.05)
-    pruned = prune(net, x, epsilon=epsilon, tolerance=0.01)
+    pruned = prune(net, x, epsilon=epsilon, tolerance=0.01, refit=refit)
     low, high = x.amin(0), x.amax(0)
     inside = low + (high - low) * torch.rand(20_000, 4, generator=torch.Generator().manual_seed(5)).double()
     worst = float((outputs(pruned.net, inside) - outputs(net, inside)).abs().max())
@@ -92,9 +125,10 @@ def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon):
 def test_groups_that_follow_the_teacher_are_kept_before_stronger_ones():
     x, net = points(), redundant()
     net.W[1].data[0, 15:19] *= 50  # loud, and of no use to the teacher
-    assert not set(prune(net, x, keep=4).kept) <= set(groups(net).of[:5].tolist())
-    kept = prune(net, x, keep=5, teacher=teacher()).kept
-    assert set(kept) == set(groups(net).of[:5].tolist())
+    follow = set(groups(net).of[:5].tolist())
+    assert not set(prune(net, x, keep=4, refit=False).kept) <= follow
+    for refit in (False, True):
+        assert set(prune(net, x, keep=5, teacher=teacher(), refit=refit).kept) == follow
 
 
 def test_a_refit_loses_less():
@@ -105,10 +139,17 @@ def test_a_refit_loses_less():
 
 def test_a_merge_at_a_tolerance_changes_the_output_in_proportion():
     x = points()
-    changes = [prune(redundant(noise=size), x, epsilon=20 * size, keep=100).largest for size in (1e-3, 1e-4, 1e-5)]
+    changes = [
+        prune(redundant(noise=size), x, epsilon=20 * size, keep=100, refit=False).largest for size in (1e-3, 1e-4, 1e-5)
+    ]
     assert changes[0] / changes[1] == pytest.approx(10, rel=0.5) and changes[1] / changes[2] == pytest.approx(
         10, rel=0.5
     )
+
+
+def with_nan(net):
+    net.W[0].data[0, 0, 0] = torch.nan
+    return net
 
 
 @pytest.mark.parametrize("call, message", [
@@ -120,6 +161,8 @@ def test_a_merge_at_a_tolerance_changes_the_output_in_proportion():
     (lambda x: prune(teacher(), x, epsilon=-1.0), "at least 0"),
     (lambda x: prune(teacher(), x, teacher=teacher((3, 5, 3))), "the teacher has 3 inputs"),
     (lambda x: prune(teacher(), x[:1].repeat(5, 1)), "the same on all points"),
+    (lambda x: prune(with_nan(teacher()), x), "finite weights"),
+    (lambda x: creases(teacher(), with_nan(teacher()), Box.of(x)), "finite weights"),
 ])  # fmt: skip
 def test_wrong_arguments_raise_an_error(call, message):
     with pytest.raises(UserError, match=message):
@@ -129,6 +172,6 @@ def test_wrong_arguments_raise_an_error(call, message):
 def test_with_a_teacher_each_of_its_nodes_keeps_its_nearest_group():
     star, net, x = teacher(), redundant(noise=0.02), points()
     net.W[1].data[0, [3, 8, 13]] *= 0.01  # a node of the teacher that hardly counts any more
-    alone, taught = prune(net, x, epsilon=0.05, keep=5), prune(net, x, epsilon=0.05, keep=5, teacher=star)
+    alone, taught = (prune(net, x, epsilon=0.05, keep=5, teacher=t, refit=False) for t in (None, star))
     follows = [{int(s) for s in alignment(lowest(star), p.groups.nodes).argmin(1)} for p in (alone, taught)]
     assert set(taught.kept) == follows[1] and set(alone.kept) != follows[0]

@@ -6,7 +6,6 @@ bytes of its netCDF file. If a worker is lost, the scheduler gives its unit to a
 
 import re
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,8 +16,12 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from relulab.core.errors import RunStopped, UserError
+from relulab.core.ranges import above, at_least
+from relulab.lab.live_code import files_beside
+from relulab.lab.outside_code import outside
 from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
+from relulab.lab.run.engines.packed import Parcel, opened, packed, packed_study, unpacked
 from relulab.lab.run.engines.script import interrupts_held, left_alone
 from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
 from relulab.lab.run.environment import cores, environment
@@ -49,6 +52,11 @@ class Dask:
     device: str = "cpu"
     checkpoints: float | None = SECONDS
 
+    def __post_init__(self) -> None:
+        at_least(1, workers=self.workers)
+        above(0, patience=self.patience)
+        at_least(0, checkpoints=self.checkpoints)
+
     def crew(self, units: int) -> int:
         if self.scheduler is None:
             return min(self.workers or cores(), units)
@@ -58,13 +66,14 @@ class Dask:
     def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         if not units:
             return
-        with left_alone(study), _cluster(self, len(units)) as address, _client(address) as client:
+        parcel = packed_study(study, run.hash)
+        with left_alone(), _cluster(self, len(units)) as address, _client(address) as client:
             if not client.scheduler_info(n_workers=-1)["workers"]:
                 say(f"waiting for workers at {address}: start one with dask worker {address} --nthreads 1")
                 client.wait_for_workers(1)
             _same_software(client)
             _send_code(client, study)
-            _Calls(client, study, run, self).work(units, on_unit, on_steps)
+            _Calls(client, parcel, run, self).work(units, on_unit, on_steps)
 
 
 @dataclass
@@ -72,7 +81,7 @@ class _Calls:
     """The submitted units and what the workers reported about them."""
 
     client: Any
-    study: Study
+    parcel: Parcel
     run: Run
     engine: Dask
     messages: SimpleQueue = field(default_factory=SimpleQueue)
@@ -90,9 +99,8 @@ class _Calls:
         for name, unit in by_name.items():
             # Not pure: a scheduler must not answer from an earlier run, whose stored result may be damaged.
             key = f"{topic}-{name}"
-            future = self.client.submit(
-                _measure, self.study, self.study.hash, unit, topic, *options, key=key, pure=False
-            )
+            content = packed(unit, f"the unit {name} has")
+            future = self.client.submit(_measure, self.parcel, content, topic, *options, key=key, pure=False)
             future.add_done_callback(lambda future, name=name: self.messages.put(name))
             futures[name] = future
         main = threading.current_thread() is threading.main_thread()
@@ -179,7 +187,7 @@ class _Calls:
 
 
 def _measure(
-    study: Study, run_hash: str, unit: Unit, topic: str, device: str, checkpoints: float | None, run: Run, holder: str
+    parcel: Parcel, content: bytes, topic: str, device: str, checkpoints: float | None, run: Run, holder: str
 ) -> tuple[bytes, float]:
     """Measure a unit on a worker and report its steps.
 
@@ -189,6 +197,7 @@ def _measure(
     import dask
     from distributed import get_worker
 
+    study, unit = opened(parcel), unpacked(content)
     worker, done, reported_at = get_worker(), 0, time.monotonic()
 
     def report() -> None:
@@ -206,7 +215,7 @@ def _measure(
     tick = unit_tick(count, study, unit, shared_run, seconds=checkpoints, device=device)
     # xarray would request a lock from the cluster before it encodes; it is not needed for memory of this process.
     with dask.config.set(scheduler="synchronous"):
-        answer = measured(study, unit, tick, run_hash)
+        answer = measured(study, unit, tick)
     report()
     return answer
 
@@ -246,14 +255,16 @@ def _client(address: str) -> Iterator[Any]:
 
 
 def _send_code(client: Any, study: Study) -> None:
-    """Send the file of a study that a script imported to the workers. Packages must be installed there.
+    """Send the modules beside a script or notebook that it imported to the workers. Packages must be installed there.
 
-    A study from ``find_study("my_study.py")`` carries its code with it, and dask itself sends what is in ``__main__``.
+    A study from ``find_study("my_study.py")``, or from the script itself, carries its code with it.
     """
-    module = sys.modules.get(type(study).__module__)
-    file = getattr(module, "__file__", None)
-    if file and module.__name__ != "__main__" and not module.__package__:  # type: ignore[union-attr]
-        client.upload_file(file)
+    if study.own_code or not outside(type(study).__module__):
+        return
+    files = files_beside(type(study).__module__)
+    for load in (False, True):  # they may import each other, and a worker may have earlier versions of them
+        for file in files:
+            client.upload_file(str(file), load=load)
 
 
 def _same_software(client) -> None:

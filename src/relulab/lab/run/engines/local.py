@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,13 +20,16 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from relulab.core.errors import RunStopped, UserError
+from relulab.core.ranges import above, at_least
+from relulab.lab.outside_code import outside
 from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
+from relulab.lab.run.engines.packed import NotSent, OtherCode, Parcel, opened, packed, packed_study, unpacked
 from relulab.lab.run.engines.script import interrupts_held, left_alone
 from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
 from relulab.lab.run.environment import cores
 from relulab.lab.run.store import Run
-from relulab.lab.study import Study, Tick, Unit
+from relulab.lab.study import Study, Unit
 
 BEAT = 0.25  # seconds between two checks of the workers
 
@@ -49,20 +52,33 @@ class Local:
     device: str = "cpu"
     checkpoints: float | None = SECONDS
 
+    def __post_init__(self) -> None:
+        at_least(1, workers=self.workers)
+        above(0, patience=self.patience)
+        at_least(0, checkpoints=self.checkpoints)
+
     def crew(self, units: int) -> int:
         return min(self.workers or cores(), units)
 
     def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
-        if self.workers == 1:
-            for unit in units:
-                tick = unit_tick(
-                    partial(on_steps, unit), study, unit, run, seconds=self.checkpoints, device=self.device
-                )
-                content, seconds = measured(study, unit, tick)
-                run.keep(unit, content)
-                on_unit(unit, seconds)
-        elif units:
-            _Crew(study, run, self, self.crew(len(units))).work(units, on_unit, on_steps)
+        if self.workers == 1 or not units:
+            return self._here(study, run, units, on_unit, on_steps)
+        try:
+            _Crew(packed_study(study, run.hash), run, self, self.crew(len(units))).work(units, on_unit, on_steps)
+        except (NotSent, OtherCode) as reason:
+            if study.own_code or not outside(type(study).__module__):  # its code is known, so this is a mistake
+                raise
+            say(f"{reason}; until then its units are measured in this process, one after another")
+            run.log(in_this_process=str(reason))
+            self._here(study, run, [unit for unit in units if not run.has(unit)], on_unit, on_steps)
+
+    def _here(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
+        """Measure units in this process."""
+        for unit in units:
+            tick = unit_tick(partial(on_steps, unit), study, unit, run, seconds=self.checkpoints, device=self.device)
+            content, seconds = measured(study, unit, tick)
+            run.keep(unit, content)
+            on_unit(unit, seconds)
 
 
 @dataclass
@@ -79,7 +95,7 @@ class _Worker:
     def give(self, unit: Unit) -> None:
         self.unit, self.steps, self.idle_seconds, self.counter.value = unit, 0, 0.0, 0
         with suppress(OSError):  # it died before its first unit, which the closed pipe will show
-            self.pipe.send(unit)
+            self.pipe.send_bytes(packed(unit, f"the unit {unit.name} has"))
 
     def progress(self, elapsed: float) -> int:
         """Return the steps since the last check.
@@ -103,7 +119,7 @@ class _Worker:
 class _Crew:
     """The worker processes of a run."""
 
-    study: Study
+    parcel: Parcel
     run: Run
     engine: Local
     size: int
@@ -142,10 +158,10 @@ class _Crew:
         counter = self.context.Value("q", 0)
         process = self.context.Process(
             target=_work,
-            args=(os.getpid(), worker_pipe, counter, self.study, self.study.hash, self.run, self.engine),
+            args=(os.getpid(), worker_pipe, counter, self.parcel, self.run, self.engine),
             daemon=True,
         )
-        with left_alone(self.study), interrupts_held():
+        with left_alone(), interrupts_held():
             process.start()
         worker_pipe.close()  # so that the pipe closes when the worker ends
         return _Worker(process, pipe, counter)
@@ -182,7 +198,7 @@ def _finished(worker: _Worker, on_unit: OnUnit) -> bool:
     return True
 
 
-def _work(parent: int, pipe: Connection, counter: Any, study: Study, run_hash: str, run: Run, engine: Local) -> None:
+def _work(parent: int, pipe: Connection, counter: Any, parcel: Parcel, run: Run, engine: Local) -> None:
     """Run a worker: measure the units from the pipe until the parent ends."""
     threading.Thread(target=_leave_with_parent, args=(parent,), daemon=True).start()
 
@@ -191,23 +207,35 @@ def _work(parent: int, pipe: Connection, counter: Any, study: Study, run_hash: s
 
     with suppress(EOFError, ConnectionError):  # the parent has ended
         while True:
-            unit = pipe.recv()
-            tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
-            pipe.send(_answer(study, run_hash, run, unit, tick))
+            content = pipe.recv_bytes()
+            pipe.send(_answer(parcel, run, content, count, engine))
 
 
-def _answer(study: Study, run_hash: str, run: Run, unit: Unit, tick: Tick) -> tuple[float, Exception | None]:
+def _answer(
+    parcel: Parcel, run: Run, content: bytes, count: Callable[[int], None], engine: Local
+) -> tuple[float, Exception | None]:
     """Measure and store a unit, and return the seconds it took and the error if it failed."""
+    name = "?"
     try:
-        content, seconds = measured(study, unit, tick, run_hash)
-        run.keep(unit, content)
+        study, unit = opened(parcel), unpacked(content)
+        name = unit.name
+        tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
+        result, seconds = measured(study, unit, tick)
+        run.keep(unit, result)
         return seconds, None
     except Exception as error:
-        # Only errors that can certainly be pickled are sent unchanged.
-        can_pickle = isinstance(error, UserError | OSError)
-        sent = error if can_pickle else RuntimeError(f"in unit {unit.name}, {type(error).__name__}: {error}")
+        sent = _sendable(error, name)
         sent.add_note(traceback.format_exc())
         return 0.0, sent
+
+
+def _sendable(error: Exception, unit: str) -> Exception:
+    """Return an error that the parent can certainly load: an error class from a script exists only there."""
+    if isinstance(error, UserError):
+        return error if not outside(type(error).__module__) else UserError(str(error))
+    if isinstance(error, OSError) and type(error).__module__ == "builtins":
+        return error
+    return RuntimeError(f"in unit {unit}, {type(error).__name__}: {error}")
 
 
 def _leave_with_parent(parent: int) -> None:

@@ -1,4 +1,4 @@
-"""Keep worker processes from importing the user's script and from receiving Ctrl-C."""
+"""Keep worker processes from running the user's script and from receiving Ctrl-C."""
 
 import signal
 import sys
@@ -6,18 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 
-from relulab.lab.study import Study
-
 
 @contextmanager
-def left_alone(study: Study) -> Iterator[None]:
-    """Start workers without importing the user's script, so that it needs no ``if __name__ == "__main__"`` guard.
+def left_alone() -> Iterator[None]:
+    """Start workers that do not run the user's script, so that it needs no ``if __name__ == "__main__"`` guard.
 
-    A study that is defined in the script itself can only be imported from there: then the script needs the guard.
+    A study that is defined in the script itself is sent to them with its code (``engines.packed``).
     """
-    if type(study).__module__ == "__main__":
-        yield
-        return
     main = vars(sys.modules["__main__"])
     hidden = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}
     main["__spec__"] = None  # multiprocessing needs it; a __file__ of None would break inspect, and so Pydantic

@@ -14,6 +14,7 @@ from relulab.lab.show.report.forms import Animation, Figure, Unreadable
 
 FORMATS = ("svg", "png", "pdf")
 LONGEST = 300  # characters of a description
+PAGE = 1200  # pixels
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Drawn:
     name: str
     words: str
     caption: str
+    width: int
+    """in CSS pixels, as it was drawn"""
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,9 @@ def export_figures(run: Path, figures: Sequence[Figure], target: Path) -> list[D
     """Copy the figures of a run into the folder ``target``."""
     _copy(run, [f"{one.figure}.{ending}" for one in figures for ending in FORMATS], target)
     return [
-        Drawn(one.figure, words_in((target / f"{one.figure}.svg").read_text("utf-8", "replace")), one.caption)
+        Drawn(one.figure, words_in(svg), one.caption, width_of(svg))
         for one in figures
+        for svg in ((target / f"{one.figure}.svg").read_text("utf-8", "replace"),)
     ]
 
 
@@ -68,6 +72,16 @@ def _size(gif: Path) -> tuple[int, int]:
     if len(head) < 10 or not head.startswith(b"GIF8"):
         raise Unreadable(f"figures/{gif.name} is not a GIF")
     return struct.unpack("<HH", head[6:])
+
+
+def width_of(svg: str) -> int:
+    """The width of a figure in CSS pixels, of which 96 are an inch; that of a wide page if the file does not say it.
+
+    >>> width_of('<svg width="72pt" height="36pt">'), width_of("<svg>")
+    (96, 1200)
+    """
+    found = re.search(r'<svg\b[^>]*?\bwidth="([\d.]+)pt"', svg)
+    return round(float(found[1]) * 96 / 72) if found else PAGE
 
 
 def words_in(svg: str) -> str:

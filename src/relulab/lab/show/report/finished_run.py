@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from relulab.lab.index.terms import meanings
 from relulab.lab.paper import paper_of
 from relulab.lab.run.settings import parse
 from relulab.lab.run.store import MOVING, SCHEMA
@@ -72,8 +73,22 @@ class FinishedRun:
         return list(dict.fromkeys(map(paper_of, self.about.ids)))
 
     @property
+    def symbols(self) -> dict[str, str]:
+        """The symbols and terms on the page of the run, with their meanings."""
+        about = self.about
+        texts = [about.title, about.about, about.remarks, *about.meanings.values()]
+        texts += [entry.caption for entry in self.drawn]
+        texts += [text for claim in self.claims for text in (claim.says, claim.statistic, claim.note)]
+        return meanings(self.first, about.symbols, texts)
+
+    @property
     def command(self) -> str:
-        """The shell command that makes this run again. A study from a user's own file is named by its path."""
+        """The shell command that makes this run again, or lines of Python for a study of a script or a notebook.
+
+        A study from a user's own file is named by its path.
+        """
+        if self.about.lines:
+            return "\n".join(self.about.lines)
         study = self.about.file or self.about.study
         changes = (word for key, value in self.about.changes.items() for word in ("--set", f"{key}={_word(value)}"))
         return shlex.join(["relulab", "run", study, "--preset", self.about.preset, *changes])

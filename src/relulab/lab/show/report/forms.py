@@ -20,7 +20,7 @@ from relulab.lab.run.store import SCHEMA
 Name = Annotated[str, Field(pattern=r"^[^\W_][\w.×+-]*$", max_length=100)]
 # Ids contain a dot; the anchors of the pages themselves do not, so they cannot collide.
 Id = Annotated[str, Field(pattern=r"^[^\W_]\w*\.[\w.×+-]+$", max_length=100)]
-Word = Literal["HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_APPLICABLE"]
+Word = Literal["HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_APPLICABLE", "NOT_JUDGED"]
 
 
 class Unreadable(Exception):
@@ -51,7 +51,9 @@ class About(Form):
     config: dict[str, Any]
     paper: dict[str, Any]
     meanings: dict[str, str] = {}
+    symbols: dict[str, str] = {}
     file: str | None = None
+    lines: list[str] = []
 
 
 class Status(Form):
@@ -86,9 +88,9 @@ class Claim(Form):
 
 class Check(Form):
     says: str
-    measured: float | None
+    measured: int | float | None
     relation: Literal["<=", ">=", "=="]
-    bound: float | None
+    bound: int | float | None
     error: float | None
     holds: bool | None
     detail: str = ""

@@ -7,8 +7,10 @@ from typing import Any
 
 from relulab.lab.index import entries, papers
 from relulab.lab.paper import Paper, paper_of
+from relulab.lab.show.claim_symbols import claimed_symbols
 from relulab.lab.show.report.finished_run import Checked, FinishedRun
 from relulab.lab.show.report.forms import Claim
+from relulab.lab.show.words import VERDICTS
 
 ORDER = ("paper", "quick", "smoke")
 
@@ -25,6 +27,11 @@ class Row:
     def reason(self) -> str:
         """The first sentence of the claim's note."""
         return self.claim.note.partition(". ")[0].rstrip(".")
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """The symbols in the claim, with their meanings."""
+        return claimed_symbols([self.claim.model_dump()], self.run.about.symbols)
 
 
 @dataclass(frozen=True)
@@ -45,12 +52,11 @@ class Section:
     @property
     def score(self) -> str:
         """How many claims and theorems came out how, in a few words."""
-        total, parts = len(self.rows), []
+        total, parts = len(self.rows) - self.counts["NOT_JUDGED"], []
         if total:
             parts.append(f"{self.counts['HOLDS']} of {total} claim{'s' * (total > 1)} hold{'s' * (total == 1)}")
-            parts += [
-                f"{self.counts[name]} {name.lower()}" for name in ("REFUTED", "INCONCLUSIVE") if self.counts[name]
-            ]
+        others = ("REFUTED", "INCONCLUSIVE", "NOT_JUDGED")
+        parts += [f"{self.counts[name]} {VERDICTS[name]}" for name in others if self.counts[name]]
         if self.theorems:
             known = max(self.known, len(self.theorems))
             parts.append(f"{self.right} of {known} theorem{'s' * (known > 1)} checked")

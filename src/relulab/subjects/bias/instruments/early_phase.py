@@ -14,6 +14,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor, tensors
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 from relulab.subjects.bias.instruments.sectors import check_units, check_width, extremal_sectors, sector, signs
 
@@ -32,6 +33,8 @@ class NeuronSectors(NamedTuple):
 
     code: Int[Tensor, "*lane p"]
     counts: Int[Tensor, "*lane 4"]
+
+    __repr__ = short_repr
 
 
 @instrument(source="IB lemma 1", ids=("IB.L1",))

@@ -29,7 +29,9 @@ from torch.nn.functional import normalize
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensors
+from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 from relulab.subjects.bias.instruments.sectors import sector, signs
 from relulab.subjects.bias.tools.strict_maxima import TOLERANCE, Maximum, candidates, judged, sliding
@@ -55,6 +57,8 @@ class Extremal(NamedTuple):
     lost: Int64[Tensor, " 2"]
     """number of starts that did neither, for ascent and for descent. They need more rounds, or they rest where G is
     flat or rises to one side only, which is possible if the points are in special position"""
+
+    __repr__ = short_repr
 
     def of(self, sign: int) -> "Extremal":
         """Return only the positive (1) or only the negative (−1) extremal directions.
@@ -100,8 +104,7 @@ def extremal_directions(
     d = X.shape[1]
     if d < 2:
         raise UserError(f"expected points with at least 2 columns, got {d} columns: G has no sphere to be maximized on")
-    if starts < 1:
-        raise UserError(f"expected at least 1 start, got {starts} starts")
+    at_least(1, starts=starts, rounds=rounds, steps=steps)
     if not X.isfinite().all():
         raise UserError("expected finite points, got NaN or infinite entries: remove these points")
     rng = stream(0, Role.STUDENT) if rng is None else rng

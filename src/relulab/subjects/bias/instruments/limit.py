@@ -8,6 +8,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensors
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 from relulab.subjects.bias.instruments.sectors import check_units
 
@@ -25,6 +26,8 @@ class Limit(NamedTuple):
     """distance of eq. 9"""
     beyond: Float[Tensor, "*lane"]
     """third singular value of W divided by the first; the limit has rank two"""
+
+    __repr__ = short_repr
 
 
 @instrument(source="IB theorem 1, eqs. 8 and 9", ids=("IB.T1",))

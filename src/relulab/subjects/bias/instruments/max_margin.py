@@ -11,6 +11,7 @@ from torch import Tensor
 
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
+from relulab.core.short_repr import brief, counted
 from relulab.data.labeled import Labeled, labeled
 from relulab.lab.instrument import instrument
 
@@ -48,6 +49,10 @@ class Side(NamedTuple):
     multipliers: Float64[Tensor, " n"]
     kkt: KKT
     rank: int
+
+    def __repr__(self) -> str:
+        supports = f"{counted(len(self.supports), 'support example')} of rank {self.rank}"
+        return f"Side(w={brief(self.w)}, {supports}, margin {self.margin:.4g}, KKT residual {self.residual:.2g})"
 
     @property
     def residual(self) -> float:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor, tensors
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 
 
@@ -22,6 +23,8 @@ class Sectors(NamedTuple):
 
     positive: Int8[Tensor, " n"]
     negative: Int8[Tensor, " n"]
+
+    __repr__ = short_repr
 
 
 @instrument(source="IB eq. 12", ids=("IB.G",))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
+from relulab.core.short_repr import counted
 from relulab.data.labeled import Labeled, labeled
 from relulab.lab.instrument import instrument
 from relulab.subjects.bias.tools.all_pairs import Kind, tally
@@ -47,6 +48,12 @@ class Separability(NamedTuple):
     """pairs that violate eq. 1, the worst cosine first"""
     kept: Int64[Tensor, " k"] | None
     """rows of an orthogonally separable subset, found by the greedy rule of ``separable_subset``"""
+
+    def __repr__(self) -> str:
+        pairs = self.equal.count + self.different.count
+        found = "separable" if self.holds else f"{self.broken:,} of {pairs:,} pairs violate eq. 1"
+        subset = "" if self.kept is None or self.holds else f"; a subset of {len(self.kept):,} is separable"
+        return f"Separability({counted(self.n, 'point')} with {counted(self.d, 'input')}: {found}{subset})"
 
     @property
     def broken(self) -> int:

@@ -91,7 +91,7 @@ def explanation(rows: dict, table: str) -> list[Part]:
 
 
 def picture(vectors: MaxMargin, data: Labeled) -> Figure:
-    """Plot every point at (w₊ᵀx, w₋ᵀx), with circles around the support examples.
+    """Plot every point by its inner products with w₊ and w₋, with circles and squares around the support examples.
 
     At most 5,000 points are drawn, and all support examples.
 
@@ -105,18 +105,18 @@ def picture(vectors: MaxMargin, data: Labeled) -> Figure:
     with house_style():
         figure, axes = panels(1, 1, width=3.6, height=3.0)
         ax = axes[0, 0]
-        for k, (label, color) in enumerate(((1, BLUE), (-1, RED))):
-            rows = drawn[data.y.numpy()[drawn] == label]
-            ax.plot(along[0][rows], along[1][rows], ".", ms=3, color=color, label=f"label {data.names[label == 1]}")
-            ring = {
-                "ms": 7,
-                "mfc": "none",
-                "color": color,
-                "label": f"support examples of {'w₊' if label == 1 else 'w₋'}",
-            }
-            ax.plot(along[0][supports[k]], along[1][supports[k]], "o", **ring)
+        looks = ((1, "w₊", BLUE, ".", "o"), (-1, "w₋", RED, "^", "s"))
+        for k, (label, vector, color, dot, ring) in enumerate(looks):
+            rows, name = drawn[data.y.numpy()[drawn] == label], f"label {data.names[label == 1]}"
+            ax.plot(along[0][rows], along[1][rows], dot, ms=3, color=color, label=f"points with {name}")
+            style = {"ms": 8, "mfc": "none", "color": color, "label": f"support examples of {vector}"}
+            ax.plot(along[0][supports[k]], along[1][supports[k]], ring, **style)
         ax.axvline(1, color=COAL, linewidth=0.8)
         ax.axhline(1, color=COAL, linewidth=0.8)
-        ax.set(xlabel="w₊ᵀx", ylabel="w₋ᵀx")
+        ax.set(
+            title="gray lines: inner product 1, where support examples lie",
+            xlabel="inner product with max-margin vector w₊",
+            ylabel="inner product with w₋",
+        )
         legend(figure, ax, columns=2)
     return figure

@@ -1,54 +1,42 @@
 """The two max-margin vectors of IB theorem 1 for labeled points."""
 
-from pathlib import Path
 from typing import Any, ClassVar
 
-from relulab.data.labeled import Labeled
-from relulab.io.tables import read_table
+from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.parts import Grid, Part
 from relulab.lab.show.words import number
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.instruments.separability import separability
 from relulab.subjects.bias.measurements.max_margin_report import arrays, explanation, facts, max_margin_rows, picture
-from relulab.subjects.bias.measurements.measure_separability import label_line, table_words
 
 SHOWN = 8  # largest number of vector entries in the table
 COLUMNS = ("", "margin 1/‖w‖", "support examples", "rank", "KKT residual", "direction w/‖w‖")
 
 
-class MaxMarginOfTable(Measurement):
+class MaxMarginOfTable(LabeledTable, Measurement):
     """Compute the max-margin vector and support examples of each class; test if IB theorem 1 applies."""
 
     name: ClassVar = "max-margin"
     title: ClassVar = "labeled points"
     source: ClassVar = "IB theorem 1, eqs. 6 and 7"
     ids: ClassVar = ("IB.T1",)
-    arguments: ClassVar = ("file",)
+    arguments: ClassVar = ("data",)
     endings: ClassVar = (".npz",)
     kept: ClassVar = "vectors, multipliers and support examples"
-    drawn: ClassVar = "the points at (w₊ᵀx, w₋ᵀx), with circles around the support examples"
-
-    file: Path
-    """Points with labels: .csv, .tsv, .parquet, .npz (X and y) or .npy."""
-    label: str | None = None
-    """Column or array of labels, by name or number; default: y, label, class, or else the last column."""
-
-    def load(self) -> tuple[Labeled]:
-        """Read the points and labels."""
-        return (read_table(self.file, self.label),)
+    drawn: ClassVar = "the points by their inner products with both vectors, and the support examples"
 
     def measure(self) -> Outcome:
-        (data,) = self.load()
+        data = self._table()
         vectors = max_margin(data.X, data.y)
         separable = separability(data.X, data.y, pairs=0, subset=False)
         document = {
-            "data": str(self.file), "labels": dict(zip("-+", data.names, strict=True)), "points": len(data.X),
+            "data": str(self.data), "labels": dict(zip("-+", data.names, strict=True)), "points": len(data.X),
             "columns": data.X.shape[1], **max_margin_rows(vectors, separable),
         }  # fmt: skip
         return Outcome(
             document,
-            _parts(document, table_words(self.file, self.label)),
+            _parts(document, self.data_words()),
             lambda: arrays(vectors),
             lambda: picture(vectors, data),
         )
@@ -67,7 +55,6 @@ def _parts(document: dict[str, Any], table: str) -> list[Part]:
         *facts(document),
         Grid(COLUMNS, rows, frozenset({COLUMNS[-1]})),
         *explanation(document, table),
-        label_line(document),
     ]
 
 

@@ -1,6 +1,5 @@
 """Orthogonal separability of points of two classes, and of the features of a network on them."""
 
-import shlex
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -10,8 +9,8 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.data.labeled import Labeled
-from relulab.io.network import load
-from relulab.io.tables import read_table
+from relulab.lab.inputs.labeled_table import LabeledTable
+from relulab.lab.inputs.network_files import NetworkFiles
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.parts import Grid, Line, Part
 from relulab.lab.show.words import number
@@ -22,25 +21,19 @@ from relulab.subjects.bias.tools.features import features
 COLUMNS = ("row i", "row j", "x_iᵀx_j", "cosine", "labels")
 
 
-class SeparabilityOfTable(Measurement):
+class SeparabilityOfTable(LabeledTable, NetworkFiles, Measurement):
     """Test whether points, and network features, are orthogonally separable, and list the broken pairs."""
 
     name: ClassVar = "separability"
     title: ClassVar = "labeled points, optionally with a network"
     source: ClassVar = "IB section 2, eq. 1"
-    arguments: ClassVar = ("file",)
+    arguments: ClassVar = ("data",)
     endings: ClassVar = (".npz",)
     kept: ClassVar = "the rows of a separable subset and the worst pairs"
     drawn: ClassVar = "histograms of the cosines of pairs with equal and with different labels"
 
-    file: Path
-    """Points with labels: .csv, .tsv, .parquet, .npz (X and y) or .npy."""
-    label: str | None = None
-    """Column or array of labels, by name or number; default: y, label, class, or else the last column."""
     network: Path | None = None
     """A network whose features after every ReLU are measured too."""
-    slope: float | None = None
-    """Slope of leaky ReLUs, which weight files do not store."""
     shape: str | None = None
     """Shape of the image in each row, such as 1,28,28."""
     pairs: Annotated[int, Ge(0)] = 10
@@ -48,26 +41,26 @@ class SeparabilityOfTable(Measurement):
 
     def load(self) -> tuple[Labeled, dict[str, Tensor]]:
         """Read the points; return them with the points and the features of the network, by layer."""
-        data = read_table(self.file, self.label)
+        data = self._table()
         x = _shaped(data.X, self.shape)
         if self.network is None:
             return data, {"input": data.X}
-        net = load(self.network, slope=self.slope).double()
+        net = self.read_network(self.network).double()
         _check_pictures(net, x)
         return data, features(net, x)
 
     def busy(self) -> str:
-        return f"checking all pairs of points in {self.file.name} …"
+        return f"checking all pairs of points in {self.data.name} …"
 
     def measure(self) -> Outcome:
         data, layers = self.load()
         results = {name: separability(f, data.y, pairs=self.pairs) for name, f in layers.items()}
         document = {
-            "data": str(self.file), "label": self.label, "network": str(self.network) if self.network else None,
+            "data": str(self.data), "label": self.label, "network": str(self.network) if self.network else None,
             "labels": dict(zip("-+", data.names, strict=True)),
             "layers": [separability_row(name, result, data) for name, result in results.items()],
         }  # fmt: skip
-        parts = _parts(document, table_words(self.file, self.label))
+        parts = _parts(document, self.data_words())
         return Outcome(document, parts, lambda: arrays(results), lambda: picture(layers, data))
 
 
@@ -86,32 +79,12 @@ def _parts(document: dict[str, Any], table: str) -> list[Part]:
         ]
     else:
         parts.append("IB theorem 1 does not apply to networks trained on these data.")
-    return [*parts, label_line(document)]
+    return parts
 
 
 def _pair(pair: dict[str, Any]) -> tuple[str, ...]:
     labels = "different" if pair["inner"] > 0 else "equal"
     return str(pair["i"]), str(pair["j"]), number(pair["inner"]), f"{pair['cosine']:.4f}", labels
-
-
-def table_words(file: Path, label: str | None) -> str:
-    """The file and its label as they are written on the command line.
-
-    Args:
-        file: The file.
-        label: The column or array of labels, if it was given.
-    """
-    return shlex.quote(str(file)) + (f" --label {shlex.quote(label)}" if label is not None else "")
-
-
-def label_line(document: dict[str, Any]) -> Line:
-    """State which label in the file is +1 and which is −1.
-
-    Args:
-        document: The document with its ``labels``.
-    """
-    minus, plus = (document["labels"][sign] for sign in "-+")
-    return Line(f"In {document['data']}, label {plus} is +1 and label {minus} is −1.", "quiet")
 
 
 def _shaped(X: Tensor, shape: str | None) -> Tensor:

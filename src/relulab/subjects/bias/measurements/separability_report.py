@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from relulab.data.labeled import Labeled
-from relulab.lab.show.figure import BLUE, COAL, RED, house_style, legend, panels
+from relulab.lab.show.figure import BLUE, COAL, RED, headline, house_style, legend, panels
 from relulab.lab.show.parts import Fact, Part
 from relulab.subjects.bias.instruments.separability import Pairs, Separability
 
@@ -113,16 +113,25 @@ def picture(layers: dict[str, Tensor], data: Labeled) -> Figure:
         for ax, (name, x) in zip(axes.flat, layers.items(), strict=False):
             u = [_unit_vectors(x.reshape(len(x), -1).numpy()[data.y.numpy() == label]) for label in (1, -1)]
             equal = [(v @ v.T)[np.triu_indices(len(v), 1)] for v in u]
-            for cosines, color, label in (
-                (np.concatenate(equal), BLUE, "equal labels"),
-                ((u[0] @ u[1].T).ravel(), RED, "different labels"),
+            for cosines, color, hatch, label in (
+                (np.concatenate(equal), BLUE, "", "equal labels"),
+                ((u[0] @ u[1].T).ravel(), RED, "////", "different labels"),
             ):
                 if len(cosines):
-                    share, style = np.full(len(cosines), 1 / len(cosines)), {"color": color, "alpha": 0.6}
+                    share = np.full(len(cosines), 1 / len(cosines))
+                    style = {
+                        "histtype": "stepfilled",
+                        "color": color,
+                        "alpha": 0.6,
+                        "hatch": hatch,
+                        "ec": COAL,
+                        "lw": 0,
+                    }
                     ax.hist(cosines.clip(-1, 1), np.linspace(-1, 1, 61), weights=share, label=label, **style)
             ax.axvline(0, color=COAL, linewidth=0.8)
-            title = name if name == "input" else f"layer {name}"
+            title = name if name == "input" else f"features of layer {name}"
             ax.set(title=title, xlabel="cosine of a pair", ylabel="share of pairs")
+        headline(figure, "Separable: all equal labels right of 0, all different labels at or left of 0")
         legend(figure, axes[0, 0])
     return figure
 

@@ -62,9 +62,9 @@ def absorbing_sectors(
         Check(f"Some neurons enter {'a sector' if everywhere else 'the extremal sector of their sign'}", count, ">=", 1,
               detail=f"{count:,} of {code.shape[1]:,} neurons do"),
         Check("None of these neurons leaves its sector", left, "==", 0,
-              detail=f"{left:,} of {count:,} do, in {len(path):,} snapshots"),
-        Check("The activations of these neurons stay fixed", changed, "==", 0,
-              detail=f"{changed:,} of {count:,} change"),
+              detail=f"{left:,} of {count:,} neurons do, in {len(path):,} snapshots"),
+        Check("From then on, these neurons stay active on the same points", changed, "==", 0,
+              detail=f"{changed:,} of {count:,} neurons change" if changed else f"all {count:,} neurons do"),
     ))  # fmt: skip
 
 
@@ -79,11 +79,7 @@ THEOREM = Theorem(
     "at some time stays in it from then on, and a neuron with a_j < 0 stays in the negative extremal sector. The "
     "points on which it is active no longer change.",
     symbols={
-        "w_j": "input weights of neuron j",
         "a_j": "output weight of neuron j",
-        "sector": "all w with the same signs of wᵀx_i, i = 1, …, n",
-        "positive extremal sector": "the sector σ₊ of eq. 13; it contains the strict local maximum of G (IB.L2)",
-        "negative extremal sector": "the sector σ₋ of eq. 14; it contains the strict local minimum of G (IB.L2)",
     },
     source="IB lemma 3",
     check=absorbing_sectors,

@@ -19,6 +19,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 
+from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
 from relulab.core.threads import one_thread
 from relulab.data.labeled import Labeled
@@ -60,7 +62,10 @@ def balanced_neurons(
     >>> balanced_neurons(data, width=3, steps=2).verdict.name
     'HOLDS'
     """
-    dtype = torch.float64 if start is None else next(start.parameters()).dtype
+    if not 0 < step <= 1:
+        raise UserError(f"expected a step above 0 and at most 1, got step={step}: change it")
+    at_least(1, width=width, steps=steps)
+    dtype = torch.float64 if start is None else next((p.dtype for p in start.parameters()), torch.float64)
     start = balanced((data.X.shape[1], width, 1), [seed], size=size) if start is None else plain(start, data)
     condition = balanced_at(looked_at(start, data), dtype)
     if not condition.holds:
@@ -71,12 +76,13 @@ def balanced_neurons(
     error = 0.0 if vanishes or abs(fine[0] - middle[0]) <= SETTLED * fine[0] else math.inf
     detail = (
         f"it is at most {coarse[0]:.2g} of a_j² with steps of {step:g} and {fine[0]:.2g} with steps of "
-        f"{step / FINER[-1]:g}; it must fall to at most {LEFT:.0%}"
+        f"{step / FINER[-1]:g}; it must fall to {LEFT:.0%} or less"
     )
     return Finding((condition,), (
         Check(f"The change of ‖w_j‖² {'+' if sums else '−'} a_j² vanishes with the step size", fine[0], "<=",
               LEFT * coarse[0] + ROUNDING, error, detail=detail),
-        Check("No a_j changes its sign", fine[1], "==", 0, error, detail=f"{fine[1]:,} of {start.widths[1]:,} do"),
+        Check("No a_j changes its sign", fine[1], "==", 0, error,
+              detail=f"{fine[1]:,} of {start.widths[1]:,} neurons do"),
     ))  # fmt: skip
 
 

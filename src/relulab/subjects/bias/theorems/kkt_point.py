@@ -14,12 +14,14 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
 from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.instruments.sectors import sector
+from relulab.subjects.bias.terms import LIMIT, RELU, SHARES
 from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.half_spaces import half_spaces
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
@@ -32,7 +34,7 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
 
     Args:
         data: Points, (n, d), with labels −1 and 1.
-        width: Number of neurons.
+        width: Number of neurons, at least 2.
         seed: Seed of u and z.
         size: Factor of u and z. Any factor except 1 is a false variant for the negative control, because the margins of
             the support examples are then not 1.
@@ -41,6 +43,7 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
     >>> kkt_point(data).verdict.name, kkt_point(data, size=1.01).verdict.name
     ('HOLDS', 'REFUTED')
     """
+    at_least(2, width=width)
     conditions = orthogonally_separable(data)
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
@@ -54,14 +57,14 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
     slack = float((lam * (margins - 1)).abs().max() / lam.sum())
     gap = float((theta - pull).norm() / theta.norm())
     return Finding(conditions, (
-        Check("Feasibility: y_i f(x_i) ≥ 1 for every i", float(margins.min()), ">=", 1 - ROUNDING,
-              detail=f"the minimum is {float(margins.min()):.10g}"),
-        Check("Dual feasibility: λ_i ≥ 0 for every i", float(lam.min()), ">=", 0.0,
-              detail=f"the minimum is {float(lam.min()):.3g}"),
-        Check("Complementary slackness: λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "<=", ROUNDING,
-              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i, at most {ROUNDING:g} is rounding"),
-        Check("Stationarity: θ = Σ_i λ_i y_i ∂f(x_i)", gap, "<=", ROUNDING,
-              detail=f"the two sides differ by {gap:.2g} of ‖θ‖, at most {ROUNDING:g} is rounding"),
+        Check("Feasibility, y_i f(x_i) ≥ 1 for every i", float(margins.min()), ">=", 1 - ROUNDING,
+              detail=f"the minimum is {float(margins.min()):.10g}, must be at least 1"),
+        Check("Dual feasibility, λ_i ≥ 0 for every i", float(lam.min()), ">=", 0.0,
+              detail=f"the minimum is {float(lam.min()):.3g}, must be at least 0"),
+        Check("Complementary slackness, λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "<=", ROUNDING,
+              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i; up to {ROUNDING:g} is rounding"),
+        Check("Stationarity, θ = Σ_i λ_i y_i ∂f(x_i)", gap, "<=", ROUNDING,
+              detail=f"the two sides differ by {gap:.2g} of ‖θ‖; up to {ROUNDING:g} is rounding"),
     ))  # fmt: skip
 
 
@@ -111,16 +114,17 @@ THEOREM = Theorem(
     "u_j = 0 or z_j = 0 for every j, ‖u‖ = ‖w₊‖^{−1/2} and ‖z‖ = ‖w₋‖^{−1/2}. Then θ = (W, a) is a KKT point of the "
     "problem min ½‖θ‖² subject to y_i f(x_i) ≥ 1 for all i.",
     symbols={
-        "x_i": "training points",
-        "y_i": "labels, −1 or 1",
-        "f": "the network, f(x) = aᵀρ(Wx), with the ReLU ρ(z) = max(z, 0)",
+        "x_i": "training point i",
+        "y_i": "label of point i, −1 or 1",
+        "f(x)": "output of the network at the input x, f(x) = aᵀρ(Wx)",
+        "∂f": "gradient of f with respect to all weights",
+        **RELU,
         "W": "first-layer weights, one row per neuron",
-        "a": "second-layer weights",
+        "a": "second-layer weights, one number per neuron",
         "θ": "all weights, θ = (W, a)",
-        "w₊": "max-margin vector of the positive points: the shortest w with wᵀx_i ≥ 1 for y_i = 1",
-        "w₋": "max-margin vector of the negative points: the shortest w with wᵀx_i ≥ 1 for y_i = −1",
-        "u": "shares of the neurons in the direction w₊",
-        "z": "shares of the neurons in the direction w₋",
+        **LIMIT,
+        **SHARES,
+        "λ_i": "multiplier of the constraint y_i f(x_i) ≥ 1 of point i",
     },
     source="IB lemma C.1, eqs. 75 to 89",
     check=kkt_point,

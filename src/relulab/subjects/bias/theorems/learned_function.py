@@ -21,6 +21,7 @@ from relulab.data.labeled import Labeled
 from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance, limit_function
+from relulab.subjects.bias.terms import LIMIT, LOSS, RELU, WEIGHTS
 from relulab.subjects.bias.tools.conditions import theorem_1
 from relulab.subjects.bias.tools.limit_checks import FALLS, FAR, LATE, at, bounded, falls
 from relulab.subjects.bias.tools.neuron_flow import rate
@@ -72,13 +73,14 @@ def learned_function(
     gaps = [distance(W, a, *w, x, linear) for W, a in zip(path["W"], path["a"], strict=True)]
     power, log_loss = rate(path, gaps), float(path["log_loss"][-1])
     bound = 2 * FAR  # f/‖θ‖² is quadratic in the weights: twice the angle allowed in theorem 1
-    detail = f"the largest relative gap at {POINTS:,} random points is {gaps[-1]:.3g}, must be at most {bound:.3g}"
+    detail = f"the largest relative gap at {POINTS:,} random inputs is {gaps[-1]:.3g}, must be at most {bound:.3g}"
+    limit = "u w₊ᵀx − z w₋ᵀx" if linear else "u ρ(w₊ᵀx) − z ρ(w₋ᵀx)"
     checks = [
-        bounded(f"f(x)/‖θ‖² is close to the limit of eq. 10 {at(log_loss)}", gaps[-1], bound,
+        bounded(f"f(x)/‖θ‖² is close to {limit} {at(log_loss)}", gaps[-1], bound,
                 -log_loss >= LATE and not power <= FALLS, detail)
     ]  # fmt: skip
     if len(path) > 1:
-        checks.append(falls("The gap between the two sides of eq. 10 falls as −log ℓ grows", power, path))
+        checks.append(falls("The gap between the two falls during training, as −log ℓ grows", power, path))
     return Finding(setting.conditions, tuple(checks))
 
 
@@ -120,13 +122,14 @@ THEOREM = Theorem(
     statement="Under the conditions of theorem 1 (IB.T1), there are constants u, z ≥ 0 such that "
     "f(x)/‖θ‖² → u ρ(w₊ᵀx) − z ρ(w₋ᵀx) for every x: the network becomes a network of two neurons.",
     symbols={
-        "f": "the network, f(x) = aᵀρ(Wx)",
+        "f(x)": "output of the network at the input x, f(x) = aᵀρ(Wx)",
+        **WEIGHTS,
         "θ": "all weights, θ = (W, a)",
-        "ρ": "the ReLU, ρ(z) = max(z, 0)",
-        "w₊": "max-margin vector of the positive points: the shortest w with wᵀx_i ≥ 1 for y_i = 1",
-        "w₋": "max-margin vector of the negative points: the shortest w with wᵀx_i ≥ 1 for y_i = −1",
-        "u": "constant, ‖w₊‖‖u‖²/2 with the vector u of theorem 1",
-        "z": "constant, ‖w₋‖‖z‖²/2 with the vector z of theorem 1",
+        **RELU,
+        **LIMIT,
+        "u": "a constant, ‖w₊‖‖u‖²/2 with the vector u of theorem 1",
+        "z": "a constant, ‖w₋‖‖z‖²/2 with the vector z of theorem 1",
+        **LOSS,
     },
     in_print="The letters u and z are vectors in theorem 1 and numbers in the corollary. The conditions are those of "
     "theorem 1, so the corollary does not apply to the paper's own data, although its conclusion is observed on them.",

@@ -32,6 +32,7 @@ from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
+from relulab.subjects.bias.terms import LIMIT, LOSS, SHARES, WEIGHTS
 from relulab.subjects.bias.tools.conditions import theorem_1
 from relulab.subjects.bias.tools.half_spaces import half_spaces
 from relulab.subjects.bias.tools.limit_checks import COSINE, FALLS, FAR, LATE, at, bounded, falls
@@ -93,18 +94,24 @@ def _conclusion(vectors: MaxMargin, path: Trajectory[Tensor], on: Tensor) -> tup
     settled = -log_loss >= LATE and not power <= FALLS
     cosine = float(end.cosine[checked].min())
     detail = (
-        f"the least cosine of {int(checked.sum()):,} neurons with at least {CARRIES:g} of the norm is {cosine:.7f}, "
-        f"must be at least {COSINE:g}"
+        f"the least cosine of {int(checked.sum()):,} neurons with at least {CARRIES:g} of ‖W‖ is {cosine:.7f}, must be "
+        f"at least {COSINE:g}"
     )
     checks = [
-        bounded(f"The distance of eq. 8 is small {at(log_loss)}", float(end.first), FAR, settled),
-        bounded(f"The distance of eq. 9 is small {at(log_loss)}", float(end.second), FAR, settled),
+        bounded(f"W/‖W‖ is close to u w₊ᵀ + z w₋ᵀ (eq. 8) {at(log_loss)}", float(end.first), FAR, settled,
+                _distance(end.first)),
+        bounded(f"a/‖a‖ is close to u‖w₊‖ − z‖w₋‖ (eq. 9) {at(log_loss)}", float(end.second), FAR, settled,
+                _distance(end.second)),
         bounded(f"Every live neuron points along its max-margin direction {at(log_loss)}", 1 - cosine, 1 - COSINE,
                 settled, detail),
     ]  # fmt: skip
     if len(path) > 1:
-        checks.append(falls("The distance of eq. 8 falls as −log ℓ grows", power, path))
+        checks.append(falls("The distance of eq. 8 falls during training, as −log ℓ grows", power, path))
     return tuple(checks)
+
+
+def _distance(measured: Tensor) -> str:
+    return f"the distance is {float(measured):.3g}, must be at most {FAR:.3g}"
 
 
 def _linear(data: Labeled) -> MaxMargin:
@@ -129,22 +136,17 @@ THEOREM = Theorem(
     "stays active ends in the max-margin direction of the positive or of the negative points.",
     symbols={
         "p": "width, the number of neurons",
-        "d": "input dimension",
-        "W": "first-layer weights, one row w_j per neuron j",
-        "a": "second-layer weights, one number a_j per neuron j",
-        "w₊": "max-margin vector of the positive points: the shortest w with wᵀx_i ≥ 1 for y_i = 1",
-        "w₋": "max-margin vector of the negative points: the shortest w with wᵀx_i ≥ 1 for y_i = −1",
-        "u": "shares of the neurons in the direction w₊",
-        "z": "shares of the neurons in the direction w₋",
-        "support examples": "points x_i of a class with wᵀx_i = 1 for its max-margin vector w",
-        "balanced": "‖w_j‖ = |a_j| for every neuron j",
-        "orthogonally separable": "x_iᵀx_j > 0 for points of one class, x_iᵀx_j ≤ 0 for points of different classes",
+        "d": "number of input dimensions",
+        **WEIGHTS,
+        **LIMIT,
+        **SHARES,
+        **LOSS,
     },
     in_print="The support examples of the paper's own data (section 5.1) do not span R^d: they span about 6 of 20 "
     "dimensions. The theorem therefore does not apply to these data, although its conclusion is observed on them. Data "
-    "to which it applies are drawn with SpanningSupports. From a vanishing start, the condition determines the rate: "
+    "to which it applies are drawn with `SpanningSupports`. From a vanishing start, the condition determines the rate: "
     "the distance of eq. 8 falls as 1/(−log ℓ) if support examples span R^d, and else as (−log ℓ)^{−1/2}. The paper "
-    "does not say how small a start near zero must be; here Σ_j |a_j|‖w_j‖ · max_i ‖x_i‖ ≤ 0.01 is required.",
+    "does not say how small a start near zero must be; here no output on the data may exceed 0.01.",
     source="IB theorem 1, eqs. 8 and 9",
     check=max_margin_neurons,
     on={TrainedOnTable: max_margin_neurons},

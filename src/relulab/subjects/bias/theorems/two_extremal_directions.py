@@ -26,6 +26,7 @@ from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.extremal import Extremal, extremal_directions
 from relulab.subjects.bias.instruments.sectors import extremal_sectors, signs
+from relulab.subjects.bias.terms import RELU
 from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
@@ -69,8 +70,9 @@ def _side(directions: Extremal, sign: int, name: str, sigma: Tensor, equation: i
     checks = [Check(f"There is exactly one {name} extremal direction", measured, "==", 1, detail=detail)]
     if count:
         wrong = int((of_sign.sigma != sigma).sum(1).max())
-        says = f"The {name} extremal sector is that of eq. {equation}"
-        checks.append(Check(says, wrong, "==", 0, detail=f"{wrong:,} of {len(sigma):,} signs differ"))
+        says = f"The {name} extremal sector has the signs of eq. {equation}"
+        detail = f"{wrong:,} of {len(sigma):,} signs differ" if wrong else f"all {len(sigma):,} signs agree"
+        checks.append(Check(says, wrong, "==", 0, detail=detail))
     return checks
 
 
@@ -85,7 +87,7 @@ def linearly_separable(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Check
     solution = linprog(np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(len(A))], b_ub=np.zeros(len(A)),
                        bounds=[(-1, 1)] * d + [(None, None)])  # fmt: skip
     margin = float(-solution.fun)
-    detail = f"the largest margin min_i y_i wᵀx_i over w with |w_k| ≤ 1 is {margin:.3g}"
+    detail = f"with weights between −1 and 1, the margin is up to {margin:.3g}; must be positive"
     says = "A hyperplane through the origin separates the classes"
     return Check(says, margin, ">=", 1e-6 * np.abs(A).max(), detail=detail)
 
@@ -123,17 +125,16 @@ THEOREM = Theorem(
     title="Two extremal directions",
     statement="On orthogonally separable data, G has exactly one positive and one negative extremal direction. In the "
     "positive extremal sector σ₊, the sign of wᵀx_j is 1 for positive points x_j, −1 for negative points with "
-    "x_jᵀx_i < 0 for some positive point x_i, and 0 for the other negative points. In the negative extremal sector σ₋ "
-    "the classes are exchanged.",
+    "x_jᵀx_i < 0 for some positive point x_i, and 0 for the other negative points (eq. 13). In the negative extremal "
+    "sector σ₋ the classes are exchanged (eq. 14).",
     symbols={
-        "x_i": "training points, with labels y_i of −1 or 1",
+        "x_i, x_j": "training points i and j",
+        "y_i": "label of point i, −1 or 1; points are called positive or negative by their label",
         "w": "a unit vector, the direction of a neuron's input weights",
-        "G": "G(w) = ½ Σ_i y_i ρ(wᵀx_i) on the unit sphere, with the ReLU ρ(z) = max(z, 0)",
-        "positive extremal direction": "a strict local maximum of G",
-        "negative extremal direction": "a strict local minimum of G",
-        "σ₊": "the signs of wᵀx_j at the positive extremal direction",
-        "σ₋": "the signs of wᵀx_j at the negative extremal direction",
-        "orthogonally separable": "x_iᵀx_j > 0 for points of one class, x_iᵀx_j ≤ 0 for points of different classes",
+        "G(w)": "½ Σ_i y_i ρ(wᵀx_i), the function whose strict local maxima and minima are the extremal directions",
+        **RELU,
+        "σ₊": "positive extremal sector: the signs of wᵀx_j for all j at the positive extremal direction w",
+        "σ₋": "negative extremal sector: the signs of wᵀx_j for all j at the negative extremal direction w",
     },
     in_print="The lemma is correct, but two steps of the printed proof are incomplete: moving against a misplaced "
     "point raises G only where G > 0, and the maximum is strict because G > 0 there, not because G is not constant. "

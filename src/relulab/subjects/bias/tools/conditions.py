@@ -19,7 +19,7 @@ from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
 NEAR_ZERO = 0.01  # largest outputs at the start: our reading of "small"; it moves no ℓ'_i by more than half a percent
 FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that was trained in steps
-BALANCED = "The start is balanced: ‖w_j‖ = |a_j| for every neuron"
+BALANCED = "The start is balanced, ‖w_j‖ = |a_j| for every neuron j"
 ROUNDING = 64  # rounding error of sums of squares, in units of the machine epsilon
 
 
@@ -96,8 +96,8 @@ def _flowed(path: Trajectory[Tensor]) -> Check:
     norms, a = path.end.norm(dim=1), path["a"][-1].abs()
     gap = float((norms - a).abs().max() / torch.maximum(norms, a).max())
     return Check(
-        "The trained neurons are balanced, ‖w_j‖ ≈ |a_j|, as after gradient flow", gap, "<=", FLOWED,
-        detail=f"the largest gap is {gap:.2g} of the largest norm, must be at most {FLOWED:g}",
+        "The trained neurons are balanced, ‖w_j‖ ≈ |a_j| for every neuron j, as after gradient flow", gap, "<=", FLOWED,
+        detail=f"the two differ by at most {gap:.2g} of the largest norm, must be at most {FLOWED:g}",
     )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def orthogonally_separable(data: Labeled) -> tuple[Check, ...]:
     """
     fewest = int(min((data.y > 0).sum(), (data.y < 0).sum()))
     if not fewest:
-        return (Check("Both classes have points", fewest, ">=", 1, detail="one class has none"),)
+        return (Check("Both classes have points", fewest, ">=", 1, detail="one class has no points"),)
     pairs = separability(data.X, data.y, pairs=0, subset=False)
     kinds = (
         ("Every two points of the same class have a positive inner product", pairs.equal),
@@ -119,7 +119,8 @@ def orthogonally_separable(data: Labeled) -> tuple[Check, ...]:
 
 
 def _pairs(kind: Pairs) -> str:
-    return f"{kind.broken:,} of {kind.count:,} pairs do not" if kind.broken else f"all {kind.count:,} pairs do"
+    verb = "does" if kind.broken == 1 else "do"
+    return f"{kind.broken:,} of {kind.count:,} pairs {verb} not" if kind.broken else f"all {kind.count:,} pairs do"
 
 
 def supports_span(vectors: MaxMargin) -> tuple[Check, ...]:
@@ -130,7 +131,7 @@ def supports_span(vectors: MaxMargin) -> tuple[Check, ...]:
     """
     return tuple(
         Check(
-            f"The {name} support examples span R^d", side.rank, ">=", len(side.w),
+            f"The {name} support examples span the input space", side.rank, ">=", len(side.w),
             detail=f"their span has {side.rank:,} of {len(side.w):,} dimensions",
         )
         for name, side in (("positive", vectors.positive), ("negative", vectors.negative))
@@ -145,7 +146,7 @@ def started(first: Trajectory[Tensor] | None, data: Labeled, dtype: torch.dtype)
         data: Points, (n, d), with labels −1 and 1.
         dtype: The data type in which the weights were stored.
     """
-    says = "The bound Σ_j |a_j|‖w_j‖ · max_i ‖x_i‖ on the outputs is small at the start"
+    says = "The network starts near zero"
     if first is None:
         unknown = "unknown, the network before training was not given"
         return (
@@ -153,7 +154,8 @@ def started(first: Trajectory[Tensor] | None, data: Labeled, dtype: torch.dtype)
             Check(BALANCED, math.nan, "==", 0.0, detail=unknown),
         )
     largest = (first["a"][-1].abs() @ first.end.norm(dim=1)) * data.X.norm(dim=1).max()
-    return Check(says, float(largest), "<=", NEAR_ZERO), balanced(first, dtype)
+    detail = f"its outputs are at most {float(largest):.2g} at the start, must be at most {NEAR_ZERO:g}"
+    return Check(says, float(largest), "<=", NEAR_ZERO, detail=detail), balanced(first, dtype)
 
 
 def balanced(path: Trajectory[Tensor], dtype: torch.dtype = torch.float64) -> Check:
@@ -167,5 +169,5 @@ def balanced(path: Trajectory[Tensor], dtype: torch.dtype = torch.float64) -> Ch
     largest = float(torch.maximum(norms, a).max())
     gap = float((norms - a).abs().max()) / (largest or 1.0)
     rounding = ROUNDING * torch.finfo(dtype).eps
-    detail = f"the largest gap is {gap:.2g} of the largest norm, at most {rounding:.2g} is rounding"
+    detail = f"the two differ by at most {gap:.2g} of the largest norm; up to {rounding:.2g} is rounding"
     return Check(BALANCED, gap, "==", 0.0, rounding, detail=detail)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 
 CONVOLUTIONS = ((32, 3, 1, 1), (32, 3, 1, 1), (32, 5, 2, 2), (64, 3, 1, 1), (64, 3, 1, 1), (64, 5, 2, 2))
@@ -69,6 +70,12 @@ def layer_features(
     >>> [(layer, tuple(after.shape)) for layer, _, after in features][-2:]
     [(6, (1, 3136)), (7, (1, 128))]
     """
+    if not isinstance(x, Tensor):
+        raise UserError(f"expected images as a tensor of shape (N, 1, 28, 28), got {type(x).__name__}: convert them")
+    return _layer_features(net, x)
+
+
+def _layer_features(net: nn.Sequential, x: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
     layer = 0
     for part in net:
         with torch.no_grad():  # not around the yield, where it would affect the code of the caller

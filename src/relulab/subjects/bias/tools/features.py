@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.nets.hooks import fitted, points, rectifiers
+from relulab.nets.hooks import activations, applied, fitted, layers_of, points
 from relulab.nets.mlp import MLP
 from relulab.subjects.bias.instruments.separability import Separability, separability
 
@@ -55,6 +55,8 @@ def features(net: nn.Module, X: Tensor | np.ndarray) -> dict[str, Float[Tensor, 
         X: Points, (n, d), or images, (n, channels, height, width).
     """
     X = points(X)
+    if not X.dim() or not X.numel():
+        raise UserError(f"expected at least one point, got points of shape {tuple(X.shape)}: check the data")
     layers = {"input": X}
     if isinstance(net, MLP):
         if net.lanes != 1:
@@ -64,16 +66,10 @@ def features(net: nn.Module, X: Tensor | np.ndarray) -> dict[str, Float[Tensor, 
                 f"expected points of shape (n, {net.widths[0]}) for a network with {net.widths[0]} inputs, got shape "
                 f"{tuple(X.shape)}"
             )
-        layers |= {str(l): f[0] for l, f in enumerate(net.layers(X.to(net.dtype))[:-1], 1)}
+        layers |= {str(l): f[0] for l, f in enumerate(layers_of(net, X.to(net.dtype))[:-1], 1)}
     else:
-        with rectifiers(net) as relu_features:
-            try:
-                net(fitted(net, X))
-            except RuntimeError as error:
-                reason = str(error).strip().splitlines()[0]
-                raise UserError(
-                    f"{type(net).__name__} cannot be applied to points of shape {tuple(X.shape)}: {reason}"
-                ) from None
+        with activations(net) as relu_features:
+            applied(net, fitted(net, X))
         layers |= relu_features
     for name, f in layers.items():
         if len(f) != len(X):

@@ -20,9 +20,9 @@ def at(log_loss: float) -> str:
         log_loss: log ℓ.
 
     >>> at(-300.2)
-    'at ℓ = e^{−300.2}'
+    'at the loss ℓ = e^{−300.2}'
     """
-    return f"at ℓ = e^{{{log_loss:.4g}}}".replace("-", "−")
+    return f"at the loss ℓ = e^{{{log_loss:.4g}}}".replace("-", "−")
 
 
 def falls(says: str, power: float, path: Trajectory[Tensor]) -> Check:

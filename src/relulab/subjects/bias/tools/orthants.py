@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
 from relulab.data.labeled import Labeled, labeled
 
 
@@ -15,6 +16,9 @@ class OppositeOrthants:
 
     With z = [1, −1, …, 1, −1], both classes lie to one side, so that w₊ differs from −w₋. The absolute value of a
     Gaussian point is a Gaussian point of the first orthant, so only the condition zᵀx ≥ 0 needs rejection sampling.
+
+    Args:
+        d: Number of dimensions, at least 2.
 
     >>> data = OppositeOrthants(d=4).draw(np.random.default_rng(0), 10)
     >>> bool((data.X @ data.X.T * data.y * data.y[:, None] > 0).all())
@@ -31,8 +35,9 @@ class OppositeOrthants:
 
         Args:
             rng: Random generator.
-            n: Number of points.
+            n: Number of points, at least 2.
         """
+        at_least(2, n=n)
         z, kept, count = (-1.0) ** np.arange(self.d), [], 0
         while count < n:
             sign = rng.choice((-1.0, 1.0), size=(n, 1))
@@ -50,11 +55,14 @@ class SpanningSupports:
     satisfy uᵀx_i = ‖u‖², and u is a positive combination of them, so they are the support examples of w₊ = u/‖u‖². All
     other points of the class are s(u + z) with z ⟂ u and s > 1. The other class is drawn in the same way from another
     u, and multiplied by −1.
+
+    Args:
+        d: Number of dimensions, at least 2.
+        spread: How far z reaches toward the boundary of the orthant, between 0 and 1.
     """
 
     d: int = 20
     spread: float = 0.9
-    """how far z reaches toward the boundary of the orthant, between 0 and 1"""
 
     def __post_init__(self):
         _several(self.d)

@@ -7,7 +7,7 @@ from relulab.core.errors import UserError
 from relulab.data.labeled import Labeled
 from relulab.flow.on_log_loss import log_cross_entropy
 from relulab.flow.trajectory import Trajectory
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, as_mlp
 from relulab.subjects.bias.tools.neuron_flow import neurons
 
 
@@ -32,7 +32,7 @@ def plain(network: nn.Module, data: Labeled) -> MLP:
         network: A two-layer ReLU network with one output.
         data: The points to which it will be applied.
     """
-    net = network if isinstance(network, MLP) else MLP.of(network)
+    net = as_mlp(network)
     if net.depth != 2 or net.lanes != 1 or net.slope or net.widths[-1] != 1:
         raise UserError(
             f"expected one two-layer ReLU network with one output, got widths {net.widths}, slope {net.slope:g} and "

@@ -111,7 +111,7 @@ def given_start(
             )
         return torch.zeros(d, dtype=torch.float64), None, 1
     matrices = None
-    if isinstance(start, Sequence) and len(start) and not isinstance(start[0], (int, float)):
+    if isinstance(start, Sequence) and len(start) and np.ndim(start[0]):
         matrices = factors(start)
         if depth not in (None, len(matrices)):
             raise UserError(f"depth is {depth}, but there are {len(matrices)} factor matrices: leave out depth")

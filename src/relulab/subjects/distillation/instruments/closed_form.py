@@ -5,6 +5,7 @@ from typing import NamedTuple
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 from relulab.subjects.distillation.tools.span import span
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
@@ -15,6 +16,8 @@ class Distilled(NamedTuple):
 
     w: Float64[Tensor, "*sets d"]
     rank: Int64[Tensor, "*sets"]
+
+    __repr__ = short_repr
 
 
 @instrument(source="T5 eq. 5.6", ids=("T5.T1",))

@@ -18,6 +18,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 from relulab.subjects.distillation.tools.balanced_start import distance_bound, factors, product
 from relulab.subjects.distillation.tools.distillation_loss import gain
@@ -39,6 +40,8 @@ class DeepLimit(NamedTuple):
     orthogonal: Float64[Tensor, "*sets"]
     bound: Float64[Tensor, "*sets"]
     gain: Float64[Tensor, "*sets"]
+
+    __repr__ = short_repr
 
 
 @instrument(source="T5 eqs. D.28 and D.32", ids=("T5.T2",))

@@ -5,11 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc
 from torch import Tensor
 
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
+from relulab.core.share import clopper_pearson
+from relulab.core.short_repr import short_repr
 from relulab.lab.instrument import instrument
 from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw
@@ -22,6 +24,8 @@ class Risk(NamedTuple):
     value: Float64[Tensor, "*students"]
     low: Float64[Tensor, "*students"]
     high: Float64[Tensor, "*students"]
+
+    __repr__ = short_repr
 
 
 @instrument(source="T5 eq. 5.4", ids=("T5.T3",))
@@ -55,12 +59,7 @@ def counted(wrong: Tensor, N: int, *, confidence: float = 0.95) -> Risk:
 
     ``wrong`` may also be a sum of N error rates between 0 and 1, which vary less than single answers.
     """
-    if not 0 < confidence < 1:
-        raise UserError(f"expected confidence between 0 and 1, such as 0.95, got {confidence}")
-    k, tail = wrong.double().cpu().numpy(), (1 - confidence) / 2
-    errors, correct = np.where(k > 0, k, 1.0), np.where(k < N, N - k, 1.0)
-    low = np.where(k > 0, betaincinv(errors, N - k + 1, tail), 0.0)
-    high = np.where(k < N, betaincinv(k + 1, correct, 1 - tail), 1.0)
+    low, high = clopper_pearson(wrong.double().cpu().numpy(), N, confidence=confidence)
     return Risk(wrong.double() / N, *(torch.as_tensor(end, device=wrong.device) for end in (low, high)))
 
 

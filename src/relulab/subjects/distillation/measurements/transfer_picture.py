@@ -35,14 +35,14 @@ def picture(report: TransferReport, risk: float | None = None) -> Figure:
 def _draw_angles(ax: Axes, report: TransferReport) -> None:
     law = report.law
     theta = np.linspace(0, RIGHT, DRAWN)
-    band = f"band (confidence {law.confidence:g})"
+    band = f"{100 * (law.confidence or 0.0):.4g}% confidence band"
     ax.fill_between(np.degrees(theta), law.share(theta), law.p(theta), color=BLUE, alpha=0.25, lw=0, label=band)
     ax.plot(np.degrees(theta), law.share(theta), color=BLUE, label="sample")
     if fitted(law):
         fit = PolynomialAngles(law.kappa).p(theta)
         ax.plot(np.degrees(theta), fit, "--", color=GOLD, label=f"fitted (1 − 2θ/π)^{law.kappa:.3g}")
     ax.set(
-        xlabel="angle θ to the teacher in degrees", ylabel="p(θ), share of points at θ or more", xlim=(0, 90),
+        xlabel="angle θ to the teacher in degrees", ylabel="share of points at this angle or more", xlim=(0, 90),
         ylim=(0, 1.03), xticks=range(0, 91, 15), title=f"angles of {len(law.angles):,} points",
     )  # fmt: skip
 
@@ -69,7 +69,7 @@ def _draw_risks(ax: Axes, report: TransferReport) -> None:
         none = ~positive_risk
         ax.plot(n[none], high[none], "v", color=BLUE, mfc="white", ms=5, label="no errors: upper limit")
     ax.set(xscale="log", yscale="log", xlim=(0.85, 1.18 * n.max()), ylim=(floor, 1.3), ylabel="transfer risk")
-    ax.set(xlabel="points n per transfer set", title=f"transfer risk of students, d = {report.d}")
+    ax.set(xlabel="points n per transfer set", title=f"risk of students in {report.d} dimensions")
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     ax.xaxis.set_minor_locator(NullLocator())

@@ -16,6 +16,7 @@ from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.instruments.risk import angular_risk, transfer_risk
+from relulab.subjects.distillation.terms import ANGLES, DEGREE
 from relulab.subjects.distillation.tools.angle_laws import Angular, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import transfer_bound
 
@@ -39,14 +40,17 @@ class AngularAlignment(Study):
         "The text does not give the degrees κ; here they range from 0.25 to 3. The students are not trained step by "
         "step: the limit of training is known in closed form, and relulab check T5.T1 shows that training reaches it."
     )
+    symbols: ClassVar = {**ANGLES, **DEGREE}
     presets: ClassVar = {
         "smoke": {"seeds": 5, "d": 40, "n": 5, "n_held_out": 200, "kappa": (0.5, 1, 2)},
         "quick": {"seeds": 40},
     }
     captions: ClassVar = {
-        "alignment": "Left: transfer risk of students against the degree κ of the angle distribution (median and 90% "
-        "range over transfer sets), with the counted risk and the bound of theorem 5.3. The risk falls steeply as the "
-        "inputs become better aligned. Right: angle between student and teacher. Answers figure 5.3 of T5.",
+        "alignment": "Left: transfer risk of students against the degree κ of the angle distribution. The line with "
+        "dots is the median over transfer sets, the band holds 90% of them, crosses are the risk counted on held-out "
+        "inputs, and the dashed line is the bound of theorem 5.3. The risk falls steeply as the inputs become better "
+        "aligned with the teacher. Right: angle between student and teacher against κ, with the same line and band. "
+        "Answers figure 5.3 of T5.",
     }
 
     d: Annotated[int, Ge(3)] = 1000
@@ -117,7 +121,8 @@ class AngularAlignment(Study):
         note = f"For κ = {degrees} the mean risk is {means}. The bound is at least {ratio:.3g} times the mean risk."
         return [
             claim("T5.F3.alignment", "The transfer risk is lower if the inputs are better aligned with the teacher",
-                  rho, "<", 0, note, (-1, 1), "rank correlation between κ and the transfer risk, over the tasks"),
+                  rho, "<", 0, note, (-1, 1),
+                  "rank correlation between the degree κ of the angle distribution and the transfer risk, over tasks"),
         ]  # fmt: skip
 
 

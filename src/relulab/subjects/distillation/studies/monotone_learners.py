@@ -11,11 +11,12 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import BLUE, RED, TEAL, panels
+from relulab.lab.show.figure import look, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.instruments.monotonicity import monotonicity
 from relulab.subjects.distillation.instruments.risk import angular_risk
+from relulab.subjects.distillation.terms import ANGLES, DEGREE, RANDOM_PART
 from relulab.subjects.distillation.tools.angle_laws import Angular, PolynomialAngles
 from relulab.subjects.distillation.tools.learners import complement, hard_target
 from relulab.subjects.distillation.tools.nested import nested_students
@@ -40,14 +41,16 @@ class MonotoneLearners(Study):
         "The text does not say whether the random part q of w_δ is redrawn when a point is added or kept and projected "
         "onto the new orthogonal complement. Both are measured: fresh and same."
     )
+    symbols: ClassVar = {**RANDOM_PART, **DEGREE, **ANGLES}
     presets: ClassVar = {
         "smoke": {"seeds": 5, "sets": 10, "d": 20},
         "quick": {},
     }
     captions: ClassVar = {
-        "monotonicity": "Expected transfer risk of each learner against its monotonicity index; bars are two standard "
-        "errors. Left: the random part q of w_δ is redrawn when a point is added; right: it is kept and projected. "
-        "Learners with a higher index have a lower risk. Answers figure 5.5 of T5.",
+        "monotonicity": "Expected transfer risk of each learner against its monotonicity index: gradient descent on "
+        "soft labels (circle), the max-margin student of hard labels (square), and students with a random part of size "
+        "δ (triangles). Bars are two standard errors. Left: the random part is redrawn when a point is added; right: "
+        "it is kept and projected. Learners with a higher index have a lower risk. Answers figure 5.5 of T5.",
     }
 
     d: Annotated[int, Ge(3)] = 100
@@ -96,19 +99,20 @@ class MonotoneLearners(Study):
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
-        colors = [BLUE, RED, *[TEAL] * len(self.delta)]
+        looks = [look(i) | {"ls": "none"} for i in (0, 1, *[2] * len(self.delta))]
+        smallest = self.learners[2 + int(np.argmin(self.delta))]
         for ax, kind in zip(axes[0], KINDS, strict=True):
             r = result.sel(q=kind)
-            for name, color in zip(self.learners, colors, strict=True):
+            for name, style in zip(self.learners, looks, strict=True):
                 x, y = (r[quantity].sel(learner=name) for quantity in ("monotonicity", "risk"))
                 spread = [float(v.std("seed", ddof=1) / np.sqrt(len(x)) * 2) if len(x) > 1 else 0.0 for v in (x, y)]
-                ax.errorbar(float(x.mean()), float(y.mean()), spread[1], spread[0], fmt="o", color=color, ms=4)
-                below = name == self.learners[0]  # learners with a small δ are beside it
+                ax.errorbar(float(x.mean()), float(y.mean()), spread[1], spread[0], ms=4, **style)
+                # Learners with a small δ are close to each other and to gradient descent.
+                place = {self.learners[0]: (4, -15), smallest: (-9, -7)}.get(name, (-9, -1))
                 ax.annotate(
-                    name, (float(x.mean()), float(y.mean())), (0, -11) if below else (-9, -2), ha="right", fontsize=7,
-                    textcoords="offset points",
-                )  # fmt: skip
-            title = "q redrawn" if kind == "fresh" else "same q, projected"
+                    name, (float(x.mean()), float(y.mean())), place, ha="right", fontsize=7, textcoords="offset points"
+                )
+            title = "random part redrawn" if kind == "fresh" else "same random part, projected"
             ax.set(title=title, xlabel="monotonicity index", xlim=(0, 1.05))
         axes[0, 0].set(ylabel="expected transfer risk", ylim=(0, None))
         return {"monotonicity": figure}
@@ -125,9 +129,10 @@ class MonotoneLearners(Study):
             )  # fmt: skip
             how, change = ("redrawn", "redrawn") if kind == "fresh" else ("kept", "kept and projected")
             claims.append(
-                claim(f"T5.F5.{kind}", f"Learners with a higher monotonicity index have a lower risk (q {how})", rho,
-                      "<", 0, f"Index and risk by learner: {rows}.", (-1, 1), "rank correlation between monotonicity "
-                      f"index and mean risk over the learners; the random part q is {change} when a point is added")
+                claim(f"T5.F5.{kind}",
+                      f"Learners with a higher monotonicity index have a lower risk (random part {how})", rho, "<", 0,
+                      f"Index and risk by learner: {rows}.", (-1, 1), "rank correlation between monotonicity "
+                      f"index and mean risk over the learners; the random part is {change} when a point is added")
             )  # fmt: skip
         soft, hard = (r.sel(q="fresh", learner=name) for name in self.learners[:2])
         lowest = r.risk.sel(q="fresh").isel(learner=slice(1, None)).min("learner")

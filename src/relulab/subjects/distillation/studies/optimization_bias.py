@@ -17,6 +17,7 @@ from relulab.lab.show.figure import ASH, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import angle
 from relulab.subjects.distillation.instruments.risk import transfer_risk
+from relulab.subjects.distillation.terms import RANDOM_PART
 from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
 from relulab.subjects.distillation.tools.learners import unbiased
 from relulab.subjects.distillation.tools.logistic import logistic_regression
@@ -40,17 +41,19 @@ class OptimizationBias(Study):
     needs: ClassVar = f"MNIST: {HOW}"
     remarks: ClassVar = (
         "The text uses δ = 0, 10, …, 90; here δ = 1 and 3 are measured as well. The text does not give the penalty of "
-        "the teacher's regression; here it is ‖w‖²/2. Gray values are scaled to [0, 1]."
+        "the teacher's regression; here it is half the squared norm of the weights. Gray values are scaled to [0, 1]."
     )
+    symbols: ClassVar = {**RANDOM_PART}
     presets: ClassVar = {
         "smoke": {"seeds": 5, "n_teacher": 100, "n": 20, "delta": (0, 1, 10)},
         "quick": {"seeds": 10},
     }
     captions: ClassVar = {
-        "bias": "Left: transfer risk of the learners w_δ against δ; thin lines are single teachers. Center: the same "
-        "on logarithmic axes; the dotted line is gradient descent (δ = 0). The risk rises with δ although all learners "
-        "fit the soft labels exactly. Right: p(θ), the share of held-out digits at an angle of θ or more to the "
-        "teacher. Answers figure 5.4 of T5.",
+        "bias": "Left: transfer risk against the size δ of the random part of the student; thin lines are single "
+        "teachers, the line with dots is their mean. Center: the same on logarithmic axes; the dotted line is gradient "
+        "descent (δ = 0). The risk rises with δ although all students fit the soft labels exactly. Right: share of "
+        "held-out digits that have at least a given angle to the teacher, against this angle; one line per teacher. "
+        "Answers figure 5.4 of T5.",
     }
 
     n: PositiveInt = 100
@@ -62,7 +65,7 @@ class OptimizationBias(Study):
     )  # fmt: skip
     """lengths δ of the random part, relative to ‖ŵ‖"""
     penalty: PositiveFloat = 1.0
-    """factor of the penalty ‖w‖²/2 in the teacher's regression"""
+    """factor of the penalty in the teacher's regression, half the squared norm of the weights"""
     draws: PositiveInt = 20
     """random parts q per transfer set"""
     seeds: PositiveInt = 40
@@ -109,7 +112,7 @@ class OptimizationBias(Study):
             shown = risk.where(risk.delta > least, drop=True)
             ax.plot(shown.delta, shown, "-", color=TEAL, lw=0.5, alpha=0.3)
             ax.plot(shown.delta, shown.mean("seed"), "o-", color=TEAL, ms=3)
-            ax.set(xlabel="δ")
+            ax.set(xlabel="size δ of the random part")
         axes[0, 0].set(ylabel="transfer risk", title=f"{self.n} MNIST digits 0 and 1", ylim=(0, None))
         axes[0, 1].axhline(float(risk.sel(delta=0).mean()), color=ASH, lw=0.8, ls=":") if 0 in risk.delta else None
         axes[0, 1].set(title="logarithmic axes (dotted: δ = 0)", xscale="log", yscale="log")
@@ -117,8 +120,8 @@ class OptimizationBias(Study):
         ax.plot(np.degrees(result.angles.transpose("share", "seed")), 1 - result.share, color=ASH, lw=0.5, alpha=0.4)
         ax.set(
             title="angles of digits to the teacher",
-            xlabel="angle θ in degrees",
-            ylabel="p(θ)",
+            xlabel="angle in degrees",
+            ylabel="share at this angle or more",
             xlim=(0, 90),
             ylim=(0, 1),
         )
@@ -134,19 +137,20 @@ class OptimizationBias(Study):
         )
         claims = [
             claim("T5.F4.trend", "The transfer risk rises as the gradient-descent bias is reduced", rho, ">", 0, note,
-                  (-1, 1), "rank correlation between δ and the mean risk over all δ"),
+                  (-1, 1), "rank correlation between the size δ of the random part and the mean risk, over all δ"),
             claim("T5.F4.ends", "The student closest to gradient descent has a lower risk than the most random one",
                   (risk.isel(delta=-1) - risk.isel(delta=0)).values, ">", 0,
-                  statistic=f"risk at δ = {risk.delta.values[-1]:g} minus risk at δ = {risk.delta.values[0]:g}"),
+                  statistic=f"risk at size δ = {risk.delta.values[-1]:g} of the random part minus risk at δ = "
+                  f"{risk.delta.values[0]:g}"),
         ]  # fmt: skip
         printed = risk.sel(delta=[k for k in risk.delta.values if k >= 10])
         if printed.sizes["delta"] > 2:
             claims.append(
-                claim("T5.F4.beyond", "The risk also rises among the large printed values of δ",
+                claim("T5.F4.beyond", "The risk also rises among the large printed sizes δ of the random part",
                       rank_correlation(printed.delta.values, printed.values), ">", 0,
                       "For these δ, almost all of w_δ is the random part q. The digits lie close to the span of 100 of "
                       "them, so q has little effect on them.", (-1, 1),
-                      "rank correlation between δ and the mean risk over δ ≥ 10")
+                      "rank correlation between δ and the mean risk, over δ ≥ 10")
             )  # fmt: skip
         return claims
 

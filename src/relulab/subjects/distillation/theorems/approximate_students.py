@@ -8,6 +8,7 @@ here are turned away from the teacher as far as ε allows, by the angle arcsin(�
 """
 
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.distillation.terms import ANGLES, SIZES
 from relulab.subjects.distillation.tools.angle_laws import AngleLaw, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import delta, transfer_bound
 from relulab.subjects.distillation.tools.learners import pushed
@@ -55,8 +56,8 @@ def approximate_students(
             "There are fewer points than dimensions, n < d", risk.n, "<=", risk.d - 1,
             detail=f"n = {risk.n:,}, d = {risk.d:,}",
         ),
-        Check("The relative distance ε/‖ŵ‖ from ŵ is at most ½", epsilon, "<=", 0.5),
-        Check("The relative distance ε/‖ŵ‖ from ŵ is not negative", epsilon, ">=", 0.0),
+        Check("The distance ε from ŵ is at most half of ‖ŵ‖", epsilon, "<=", 0.5, detail=f"ε = {epsilon:g} ‖ŵ‖"),
+        Check("The distance ε from ŵ is not negative", epsilon, ">=", 0.0, detail=f"ε = {epsilon:g} ‖ŵ‖"),
     )  # fmt: skip
     if not all(c.holds for c in conditions):
         return Finding(conditions, ())
@@ -80,19 +81,18 @@ THEOREM = Theorem(
     statement="Let n < d, and let every student ŵ_ε satisfy ‖ŵ_ε − ŵ‖ ≤ ε with ε ≤ ‖ŵ‖/2. Set δ = √(2πε/‖ŵ‖). Then the "
     "expected transfer risk is at most p(β) + p(π/2 − δ − β)ⁿ for every β in [0, π/2 − δ].",
     symbols={
-        "n": "number of points in a transfer set",
-        "d": "number of input dimensions",
+        **SIZES,
         "w*": "weights of the linear teacher",
         "ŵ": "the distillation solution, w* projected onto the span of the transfer set",
         "ŵ_ε": "weights of a student that is close to ŵ",
         "ε": "largest distance between ŵ_ε and ŵ",
         "δ": "bound on the angle between ŵ_ε and ŵ (lemma D.3)",
-        "p(θ)": "probability that the angle between an input and w* is at least θ",
+        **ANGLES,
         "β": "any angle in [0, π/2 − δ]",
     },
     in_print="The theorem uses one δ, although ‖ŵ‖ depends on the transfer set. Here ε is a fixed share of ‖ŵ‖, so δ "
     "is the same for all sets. The angle √(2πε/‖ŵ‖) of lemma D.3 is much larger than necessary: the largest possible "
-    "angle is arcsin(ε/‖ŵ‖). The setting sharp uses that angle.",
+    "angle is arcsin(ε/‖ŵ‖). The setting `sharp` uses that angle.",
     source="T5 theorem D.4, eq. D.43",
     check=approximate_students,
     on={LinearTeacher: approximate_students},

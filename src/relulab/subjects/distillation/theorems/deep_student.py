@@ -18,11 +18,12 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.flow.trajectory import Trajectory
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
 from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.instruments.deep_limit import deep_limit
-from relulab.subjects.distillation.theorems.shallow_student import NEAR, case, measured, unfinished
+from relulab.subjects.distillation.theorems.shallow_student import NEAR, away, case, measured, unfinished
 from relulab.subjects.distillation.tools.balanced_start import (
     Factors,
     balanced_factors,
@@ -99,13 +100,15 @@ def _conditions(given: Transfer, W: Factors, longest: float) -> tuple[Check, ...
     u = given.X @ w_0
     rounding = 8 * EPS * float((u.abs() / 2 + u**2 / 8).mean())
     widest = max(max(matrix.shape) for matrix in W)
+    length, gap = float(w_0.norm()), imbalance(W)
     return (
-        Check("The length ‖w(0)‖ of the start is below the bound of eq. 5.11", float(w_0.norm()), "<=",
-              longest * (1 - 4 * EPS)),
-        Check("The loss difference ℓ₁(w(0)) − ℓ₁(0) is negative (5.12)", change, "<=", 0.0,
-              rounding),
-        Check("The imbalance of the start, relative to the largest ‖W_l‖², is zero (5.13)", imbalance(W),
-              "==", 0.0, 8 * widest * EPS),
+        Check("The start is small enough (eq. 5.11)", length, "<=", longest * (1 - 4 * EPS),
+              detail=f"‖w(0)‖ is {number(length)}, must be below {number(longest)}"),
+        Check("The start is better than zero (eq. 5.12)", change, "<=", 0.0, rounding,
+              detail=f"its loss minus that of zero weights, ℓ₁(w(0)) − ℓ₁(0), is {number(change)}, must be negative"),
+        Check("The start is balanced (eq. 5.13)", gap, "==", 0.0, 8 * widest * EPS,
+              detail=f"the two sides differ by {number(gap)} of the largest ‖W_l‖²; up to "
+              f"{number(8 * widest * EPS)} is rounding"),
     )  # fmt: skip
 
 
@@ -114,25 +117,26 @@ def _conclusion(
 ) -> tuple[Check, ...]:
     w_0, L, (w_hat, rank) = product(W), len(W), distilled(*given)
     limit = deep_limit(*given, w_0, L)
-    distance = measured(float((path.end - w_hat).norm()), path)
+    far, beyond = (float((path.end - goal).norm()) for goal in (w_hat, limit.w))
     size, (epsilon, share) = float(w_hat.norm()), allowed
     stopped, name = unfinished(path), "ε" if share == 1 else f"{share:g} ε"
     checks = [
-        Check("The student ends at ŵ, up to a distance of 10⁻⁶ ‖ŵ‖, because the points span R^d (5.14)",
-              distance, "<=", NEAR * size, detail=stopped)
+        Check("The student ends at ŵ, because the points span the input space (eq. 5.14)", measured(far, path), "<=",
+              NEAR * size, detail=stopped or away(far, w_hat))
         if int(rank) == len(w_hat)
-        else Check(f"The distance ‖w(t) − ŵ‖ is at most {name} at the end (5.15)", distance, "<=",
-                   epsilon * share, detail=stopped),
-        Check("The student ends at the exact limit of deep_limit, up to a distance of 10⁻⁶ ‖ŵ‖",
-              measured(float((path.end - limit.w).norm()), path), "<=", NEAR * size, detail=stopped),
+        else Check(f"The student ends within {name} of ŵ (eq. 5.15)", measured(far, path), "<=", epsilon * share,
+                   detail=stopped or f"the distance is {number(far)}, must be at most {number(epsilon * share)}"),
+        Check("The student ends at the exact limit, computed by `deep_limit`", measured(beyond, path), "<=",
+              NEAR * size, detail=stopped or away(beyond, w_hat)),
     ]  # fmt: skip
     q, squares = path["q"], path["w"].square().sum(-1)
     if q[0] > VISIBLE * squares[0]:
         power = 0.0 if constant else 1 - 1 / L
         gaps = (q / q[0]).log() - power * (squares / squares[0]).log()
         rate = "0" if constant else "(L − 1)/L · log ‖w(t)‖²/‖w(0)‖²"
-        says = f"The equation log q(t)/q(0) = {rate} holds up to 10⁻⁶ (D.32)"
-        checks.append(Check(says, float(gaps.abs().max()), "<=", NEAR))
+        says, worst = f"log q(t)/q(0) = {rate} at all times t (eq. D.32)", float(gaps.abs().max())
+        detail = f"the two sides differ by at most {number(worst)}; up to {NEAR:g} is the solver's error"
+        checks.append(Check(says, worst, "<=", NEAR, detail=detail))
     return tuple(checks)
 
 
@@ -161,15 +165,17 @@ THEOREM = Theorem(
     id="T5.T2",
     title="A deep student ends near the projection of the teacher onto the span of its points",
     statement="Train a deep linear student wᵀ = W_L ⋯ W_1 on soft labels by gradient flow. Suppose that the start is "
-    "small (‖w(0)‖ < ‖ŵ‖ (1 + ‖ŵ‖²/ε²)^{−L/2}, 5.11), better than zero (ℓ₁(w(0)) < ℓ₁(0), 5.12) and balanced "
-    "(W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ, 5.13). Then w(t) ends within ε of ŵ. If n ≥ d, w(t) converges to ŵ.",
+    "small (‖w(0)‖ < ‖ŵ‖ (1 + ‖ŵ‖²/ε²)^{−L/2}, eq. 5.11), better than zero (ℓ₁(w(0)) < ℓ₁(0), eq. 5.12) and balanced "
+    "(W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ, eq. 5.13). Then w(t) ends within ε of ŵ. If n ≥ d, w(t) converges to ŵ.",
     symbols={
         "W_l": "weight matrix of layer l, l = 1, …, L",
         "L": "number of layers, at least 2",
-        "w(t)": "product of all layers at time t of the gradient flow",
-        "ŵ": "the teacher's weights w*, projected onto the span of the points",
+        "w(t)": "product of all layers at time t of the gradient flow; also written w",
+        "w*": "weights of the teacher",
+        "ŵ": "w* projected onto the span of the points",
         "ε": "the distance from ŵ that is allowed at the end",
-        "ℓ₁": "the distillation loss, as a function of w (5.1)",
+        "ℓ₁": "the distillation loss, as a function of w (eq. 5.1)",
+        "q(t)": "squared length of the part of w(t) outside the span of the points",
         "n": "number of points",
         "d": "number of input dimensions",
     },
@@ -185,9 +191,9 @@ THEOREM = Theorem(
         Demonstration("4 points in R⁸, three layers", Verdict.HOLDS, lambda: _case(4)),
         Demonstration("8 points in R⁸, three layers", Verdict.HOLDS, lambda: _case(8)),
         Demonstration("16 points in R⁸, three layers", Verdict.HOLDS, lambda: _case(16)),
-        Demonstration("Start too long (5.11)", Verdict.NOT_APPLICABLE, lambda: _case(4, norm=0.3)),
-        Demonstration("Start worse than zero (5.12)", Verdict.NOT_APPLICABLE, lambda: _case(4, flip=True)),
-        Demonstration("Start not balanced (5.13)", Verdict.NOT_APPLICABLE, lambda: _case(4, unbalanced=True)),
+        Demonstration("Start too long (eq. 5.11)", Verdict.NOT_APPLICABLE, lambda: _case(4, norm=0.3)),
+        Demonstration("Start worse than zero (eq. 5.12)", Verdict.NOT_APPLICABLE, lambda: _case(4, flip=True)),
+        Demonstration("Start not balanced (eq. 5.13)", Verdict.NOT_APPLICABLE, lambda: _case(4, unbalanced=True)),
         Demonstration("Negative control: within a twentieth of ε", Verdict.REFUTED, lambda: _case(4, share=0.05)),
         Demonstration(
             "Negative control: the part outside the span keeps its length",

@@ -7,7 +7,10 @@ and some inputs have an angle below π/2 − β. Then E R ≤ γⁿ   (5.20).
 import math
 from typing import Any
 
+from relulab.core.errors import UserError
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.distillation.terms import ANGLES
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import ROUNDING, margin_bound
 from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
@@ -54,13 +57,17 @@ def large_margin(
     if beta is None:
         largest = math.nextafter(float(EstimatedAngles.of(X, w_star).angles[-1]), 2)
         beta = min(RIGHT, getattr(law, "widest", largest))
+    if not 0 <= beta <= RIGHT:
+        raise UserError(f"expected an angle from 0 to π/2 in radians, got beta = {beta}")
     share_beyond = float(risk.law.p(beta)) - risk.band
     gamma = float(risk.law.p(RIGHT - beta - ROUNDING))
+    within = f" ± {number(risk.band)}" if risk.band else ""
     conditions = (
         *risk.conditions,
-        Check(f"The share p(β) of angles of β = {beta:.4g} or more is zero",
-              share_beyond, "<=", 0.0, risk.band),
-        Check("The share 1 − γ of angles below π/2 − β is positive", 1 - gamma, ">=", ROUNDING),
+        Check(f"No input has an angle of β = {beta:.4g} or more to the teacher, p(β) = 0", share_beyond, "<=", 0.0,
+              risk.band, detail=f"the share of such inputs is {number(share_beyond)}{within}"),
+        Check("Some inputs have an angle below π/2 − β, so γ < 1", 1 - gamma, ">=", ROUNDING,
+              detail=f"the share of such inputs is {number(1 - gamma)}"),
     )  # fmt: skip
     return Finding(conditions, (risk.against(float(margin_bound(gamma, risk.n))),))
 
@@ -75,7 +82,7 @@ THEOREM = Theorem(
     statement="Suppose that p(β) = 0 and γ = p(π/2 − β) < 1 for some β in [0, π/2]. Then the expected transfer risk "
     "is at most γⁿ.",
     symbols={
-        "p(θ)": "probability that the angle between an input and the teacher is at least θ",
+        **ANGLES,
         "β": "an angle that no input reaches",
         "γ": "probability that the angle is at least π/2 − β",
         "n": "number of points in a transfer set",
@@ -85,7 +92,7 @@ THEOREM = Theorem(
     on={LinearTeacher: large_margin},
     variants=("delta",),
     demonstrations=(
-        Demonstration("Angles uniform up to 1.2", Verdict.HOLDS, lambda: _case(1.2)),
+        Demonstration("Angles uniform up to 1.2 radians", Verdict.HOLDS, lambda: _case(1.2)),
         Demonstration("No margin: angles up to π/2", Verdict.NOT_APPLICABLE, lambda: _case(RIGHT, beta=1.2)),
         Demonstration(
             "Negative control: minimizers that gradient descent does not find",

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.distillation.terms import ANGLES, DEGREE
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import polynomial_bound
 from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
@@ -61,11 +63,13 @@ def polynomial_rate(
     share = getattr(risk.law, "share", risk.law.p)
     theta = np.concatenate([GRID, getattr(risk.law, "angles", GRID)])
     excess = float((share(theta) - PolynomialAngles(kappa).p(theta)).max()) if kappa else 0.0
+    within = f" ± {number(risk.band)}" if kappa and risk.band else ""
     conditions = (
         *risk.conditions,
         Check(
-            f"The largest excess of p(θ) over (1 − 2θ/π)^κ with κ = {kappa:g} is zero up to rounding",
+            f"p(θ) is at most (1 − 2θ/π)^κ at every angle θ, with κ = {kappa:g}",
             excess, "<=", ROUNDING, risk.band if kappa else 0.0,
+            detail=f"the largest excess is {number(excess)}{within}; up to {ROUNDING:g} is rounding",
         ),
     )  # fmt: skip
     return Finding(conditions, (risk.against(float(polynomial_bound(kappa, risk.n))),))
@@ -81,8 +85,8 @@ THEOREM = Theorem(
     statement="If p(θ) ≤ (1 − 2θ/π)^κ for all θ in [0, π/2], the expected transfer risk is at most "
     "(1 + (log n)^κ)/n^κ.",
     symbols={
-        "p(θ)": "probability that the angle between an input and the teacher is at least θ",
-        "κ": "degree of the polynomial, κ ≥ 0; a larger κ means better aligned inputs",
+        **ANGLES,
+        **DEGREE,
         "n": "number of points in a transfer set",
     },
     source="T5 corollary 5.2, eq. 5.21",

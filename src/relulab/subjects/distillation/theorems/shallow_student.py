@@ -10,8 +10,9 @@ from torch import Tensor
 
 from relulab.core.seeds import Role, stream
 from relulab.flow.trajectory import Trajectory
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
-from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
+from relulab.subjects.distillation.flow.distillation_flow import distillation_flow, given_start
 from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
@@ -36,7 +37,7 @@ def shallow_student(
     'HOLDS'
     """
     X, w_star = transfer(X, w_star)
-    length = 0.0 if start is None else float(np.linalg.norm(np.asarray(start, dtype=float)))
+    length = 0.0 if start is None else float(given_start(start, 1, X.shape[1])[0].norm())
     conditions = (Check("The student starts at zero", length, "==", 0.0, detail=f"‖w(0)‖ = {length:.3g}"),)
     if not conditions[0].holds:
         return Finding(conditions, ())
@@ -46,14 +47,25 @@ def shallow_student(
     increase = float(path["loss"].diff().max() / path["loss"][0]) if len(path) > 1 else 0.0
     return Finding(conditions, (
         Check(
-            f"The student ends at {name}, up to a distance of 10⁻⁶ ‖{name}‖",
-            measured(distance, path), "<=", NEAR * float(goal.norm()), detail=unfinished(path),
+            f"The student ends at {name}",
+            measured(distance, path), "<=", NEAR * float(goal.norm()), detail=unfinished(path) or away(distance, goal),
         ),
         Check(
-            "The loss never increases between two snapshots by more than 10⁻⁶ of its first value (5.8)",
-            increase, "<=", NEAR,
+            "The loss never increases between two snapshots (eq. 5.8)", increase, "<=", NEAR,
+            detail=f"the largest change is {number(increase)} of the first value; up to {NEAR:g} is the solver's error",
         ),
     ))  # fmt: skip
+
+
+def away(distance: float, goal: Tensor) -> str:
+    """The distance from the expected end in words.
+
+    Args:
+        distance: The distance.
+        goal: The weights at the expected end.
+    """
+    size = float(goal.norm())
+    return f"it ends at a distance of {number(distance)}; up to {number(NEAR * size)} is the solver's error"
 
 
 def unfinished(path: Trajectory[Tensor]) -> str:
@@ -61,9 +73,9 @@ def unfinished(path: Trajectory[Tensor]) -> str:
     return "" if path.reached else f"unknown, because {path.says}"
 
 
-def measured(number: float, path: Trajectory[Tensor]) -> float:
-    """The number if the flow reached its end, otherwise NaN."""
-    return number if path.reached else float("nan")
+def measured(value: float, path: Trajectory[Tensor]) -> float:
+    """The value if the flow reached its end, otherwise NaN."""
+    return value if path.reached else float("nan")
 
 
 def case(n: int, d: int, index: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +95,7 @@ THEOREM = Theorem(
     statement="Train a linear student w on the soft labels of a linear teacher w* by gradient flow from w(0) = 0. "
     "Then w(t) converges to ŵ, the projection of w* onto the span of the n points. If n ≥ d, then ŵ = w*.",
     symbols={
-        "w(t)": "weights of the student at time t of the gradient flow",
+        "w(t)": "weights of the student at time t of the gradient flow; also written w",
         "w*": "weights of the linear teacher",
         "ŵ": "w* projected onto the span of the points",
         "n": "number of points",

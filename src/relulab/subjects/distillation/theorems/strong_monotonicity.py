@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.instruments.angles import angle
@@ -42,6 +43,7 @@ def strong_monotonicity(
     'HOLDS'
     """
     X, w_star = transfer(X, w_star)
+    at_least(1, orders=orders, most=most)
     rng = stream(0, Role.CHANCE, seed)
     chains = torch.stack([X[torch.from_numpy(rng.permutation(len(X))[:most])] for _ in range(orders)])
     nested = nested_students(chains, w_star)
@@ -49,7 +51,7 @@ def strong_monotonicity(
     worst = f"in the worst of {orders:,} orders, {dependent:,} of {chains.shape[1]:,} points are not"
     conditions = (
         Check(
-            "Each of the first d points is linearly independent of the points before it",
+            "Up to the number of dimensions, every added point is linearly independent of those before it",
             dependent, "<=", 0, detail=worst if dependent else f"true in all of {orders:,} orders",
         ),
     )  # fmt: skip
@@ -59,7 +61,7 @@ def strong_monotonicity(
     increase = angles.diff(dim=-1).max() if angles.shape[-1] > 1 else torch.tensor(torch.nan)
     says = "The angle to the teacher never increases when a point is added"
     several = angles.shape[-1] > 1
-    detail = f"largest change {float(increase):.3g}" if several else "unknown, because there is only one point"
+    detail = f"the largest change is {float(increase):.3g}" if several else "unknown, because there is only one point"
     return Finding(conditions, (Check(says, float(increase), "<=", ROUNDING, detail=detail),))
 
 
@@ -92,7 +94,7 @@ THEOREM = Theorem(
         "X₋": "a transfer set",
         "X₊": "a transfer set that contains X₋",
         "w*": "weights of the linear teacher",
-        "ŵ(X)": "weights of the student distilled on X, w* projected onto the span of X",
+        "ŵ(X)": "weights of the student distilled on X: w* projected onto the span of X; also written ŵ",
         "ᾱ(u, v)": "unsigned angle between u and v, in [0, π/2]",
     },
     in_print="The angle is undefined for ŵ = 0, which happens if all points are orthogonal to w*. Here it counts as "

@@ -11,6 +11,7 @@ bound uses the upper end of its confidence band.
 """
 
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.distillation.terms import ANGLES, DEGREE, SIZES
 from relulab.subjects.distillation.tools.angle_laws import AngleLaw, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import transfer_bound
 from relulab.subjects.distillation.tools.learners import less_biased
@@ -64,13 +65,13 @@ THEOREM = Theorem(
     statement="Inputs have a density. For n ≥ d, the expected transfer risk of linear distillation is 0. For n < d, it "
     "is at most p(β) + p(π/2 − β)ⁿ for every β in [0, π/2].",
     symbols={
-        "n": "number of points in a transfer set",
-        "d": "number of input dimensions",
-        "p(θ)": "probability that the angle between an input and the teacher is at least θ",
+        **SIZES,
+        **ANGLES,
         "β": "any angle in [0, π/2]",
+        **DEGREE,
     },
     in_print="The proof ends with p(β) + (1 − p(β)) p(π/2 − β)ⁿ, which is slightly smaller than the stated bound. The "
-    "function transfer_bound computes it with tight=True; the check uses the bound as stated. The density of the "
+    "function `transfer_bound` computes it with `tight=True`; the check uses the bound as stated. The density of the "
     "inputs is assumed at the beginning of the chapter, not in the theorem.",
     source="T5 theorem 5.3, eqs. 5.18 and 5.19",
     check=transfer_risk_bound,

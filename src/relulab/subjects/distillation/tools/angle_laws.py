@@ -9,6 +9,7 @@ from jaxtyping import Float64
 from scipy.special import betainc, betaincinv
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
 
 RIGHT = math.pi / 2
 
@@ -111,7 +112,13 @@ class Angular:
         return np.eye(1, self.d)[0]
 
     def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
-        """Draw n points, one per row."""
+        """Draw n points, one per row.
+
+        Args:
+            rng: Random generator.
+            n: Number of points.
+        """
+        at_least(0, n=n)
         a = self.law.quantile(1 - rng.random(n))  # 1 − random() lies in (0, 1]
         nu = rng.standard_normal(n)
         u = rng.standard_normal((n, self.d - 1))

@@ -18,6 +18,8 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
+from relulab.core.seeds import generator
 from relulab.subjects.distillation.tools.distillation_loss import gain
 from relulab.subjects.distillation.tools.transfer import Numbers, numbers, transfer
 
@@ -55,7 +57,7 @@ def balanced_start(
         raise UserError(f"expected one set of points, (n, d), got shape {tuple(X.shape)}: make one start per set")
     if not 0 < norm < math.inf:
         raise UserError(f"expected a positive norm of w(0), got {norm}: at zero, a deep student never moves")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     w = _direction(rng, X.shape[1]) * norm
     if gain(X, w_star, w) > gain(X, w_star, -w):
         w = -w
@@ -83,7 +85,7 @@ def balanced_factors(
     """
     if depth < 1 or not w.norm() > 0:
         raise UserError(f"expected depth ≥ 1 and w other than zero, got depth = {depth} and ‖w‖ = {float(w.norm()):g}")
-    hidden = [widths] * (depth - 1) if isinstance(widths, int) else list(widths)
+    hidden = [widths] * (depth - 1) if isinstance(widths, int | np.integer) else list(widths)
     if len(hidden) != depth - 1 or min(hidden, default=1) < 1:
         raise UserError(f"expected {depth - 1} positive widths of hidden layers for depth {depth}, got widths {hidden}")
     u = [w / w.norm(), *(_direction(rng, m) for m in hidden), torch.ones(1, dtype=w.dtype)]
@@ -153,13 +155,17 @@ def distance_bound(
 
     Args:
         start: The length ‖w(0)‖ of the start, or one per set.
-        depth: Number of layers L.
+        depth: Number of layers L, at least 1.
         norm: ‖ŵ‖, or one per set.
 
     >>> round(distance_bound(largest_start(0.25, 3, 2.0), 3, 2.0).item(), 12)
     0.25
     """
-    start, norm = torch.as_tensor(start, dtype=torch.float64), torch.as_tensor(norm, dtype=torch.float64)
+    at_least(1, depth=depth)
+    start, norm = numbers(start, "the lengths of the starts"), numbers(norm, "the norms of ŵ")
+    if (start < 0).any() or (norm < 0).any():
+        least = f"start = {float(start.min()):g} and norm = {float(norm.min()):g}"
+        raise UserError(f"expected lengths of at least 0, got {least}: a length is not negative")
     log_x = (
         2 / depth * (start / norm).log().clamp(max=0).nan_to_num(nan=0.0)
     )  # 1 − x computed from log x is accurate near x = 1

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int
 
 from relulab.core.errors import UserError
+from relulab.core.explained import checks_itself
+from relulab.core.short_repr import short_repr
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, AngleLaw
 
 GRID = 1025  # number of angles β per search: evenly spaced, dense near π/2, and between the neighbors of the best
@@ -21,7 +23,10 @@ class Bound(NamedTuple):
     value: Float64[np.ndarray, "*n"]
     beta: Float64[np.ndarray, "*n"]
 
+    __repr__ = short_repr
 
+
+@checks_itself("law", "n")
 def transfer_bound(
     law: AngleLaw, n: int | Sequence[int] | np.ndarray, *, d: int | None = None, delta: float = 0.0, tight: bool = False
 ) -> Bound:
@@ -42,12 +47,8 @@ def transfer_bound(
     >>> transfer_bound(PolynomialAngles(kappa=2), [5, 50, 500]).value.round(4).tolist()
     [0.1157, 0.0054, 0.0001]
     """
-    n = np.asarray(n)
-    if n.dtype.kind not in "iu" or (n < 1).any():
-        raise UserError(f"expected positive integers (points per transfer set), got n = {n.tolist()}")
-    _checked(law, d)
-    if not 0 <= delta <= RIGHT:
-        raise UserError(f"expected an angle from 0 to π/2, got delta = {delta}")
+    n = positive_integers(n)
+    _checked(law, d, delta)
     value, beta = np.ones(n.shape), np.zeros(n.shape)
     for at in np.ndindex(n.shape):
         value[at], beta[at] = _least(law, int(n[at]), delta, tight)
@@ -78,7 +79,19 @@ def _least(law: AngleLaw, n: int, delta: float, tight: bool) -> tuple[float, flo
     return min(value, 1.0), beta
 
 
-def _checked(law: AngleLaw, d: int | None) -> None:
+def positive_integers(n: int | Sequence[int] | np.ndarray) -> Int[np.ndarray, "*n"]:
+    """Return numbers of points as an array, after checking that they are positive integers.
+
+    Args:
+        n: One number or several.
+    """
+    n = np.asarray(n)
+    if n.dtype.kind not in "iu" or not n.size or (n < 1).any():
+        raise UserError(f"expected positive integers (points per transfer set), got n = {n.tolist()!r:.60}")
+    return n
+
+
+def _checked(law: AngleLaw, d: int | None, delta: float) -> None:
     if not hasattr(law, "p"):
         raise UserError(
             f"expected an angle distribution, got {type(law).__name__}: use PolynomialAngles, SphereAngles or "
@@ -86,6 +99,8 @@ def _checked(law: AngleLaw, d: int | None) -> None:
         )
     if d is not None and (d != int(d) or d < 1):
         raise UserError(f"expected a positive integer number of dimensions, got d = {d}")
+    if not 0 <= delta <= RIGHT:
+        raise UserError(f"expected an angle from 0 to π/2, got delta = {delta}")
 
 
 def delta(epsilon: float, norm: float, *, sharp: bool = False) -> float:
@@ -108,6 +123,7 @@ def delta(epsilon: float, norm: float, *, sharp: bool = False) -> float:
     return math.asin(ratio) if sharp else min(math.sqrt(2 * math.pi * ratio), RIGHT)
 
 
+@checks_itself("law")
 def samples_needed(
     law: AngleLaw, risk: float, *, d: int | None = None, delta: float = 0.0, tight: bool = False
 ) -> int | None:
@@ -124,7 +140,7 @@ def samples_needed(
     >>> samples_needed(PolynomialAngles(kappa=2), 0.01)
     34
     """
-    _checked(law, d)
+    _checked(law, d, delta)
     if not 0 < risk <= 1:
         raise UserError(f"expected a wanted risk above 0 and at most 1, got {risk}")
     most = MOST if d is None else d
@@ -149,14 +165,14 @@ def margin_bound(gamma: float, n: int | np.ndarray) -> Float64[np.ndarray, "*n"]
 
     Args:
         gamma: γ, the probability of an angle of π/2 − β or more, from 0 to 1.
-        n: Points per transfer set, one number or several.
+        n: Points per transfer set, one number or several, each at least 1.
 
     >>> margin_bound(0.5, 4).item()
     0.0625
     """
     if not 0 <= gamma <= 1:
         raise UserError(f"expected a probability from 0 to 1, got gamma = {gamma}")
-    return np.asarray(float(gamma) ** np.asarray(n))
+    return np.asarray(float(gamma) ** positive_integers(n))
 
 
 def polynomial_bound(kappa: float, n: int | np.ndarray) -> Float64[np.ndarray, "*n"]:
@@ -171,5 +187,5 @@ def polynomial_bound(kappa: float, n: int | np.ndarray) -> Float64[np.ndarray, "
     """
     if not kappa >= 0:
         raise UserError(f"expected a degree of 0 or more, got kappa = {kappa}")
-    n = np.asarray(n, dtype=float)
+    n, kappa = positive_integers(n).astype(float), float(kappa)
     return np.asarray((1 + np.log(n) ** kappa) / n**kappa)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from relulab.core.errors import UserError
+from relulab.core.numbers import tensor
 from relulab.subjects.distillation.instruments.angles import angle
 from relulab.subjects.distillation.tools.angle_laws import RIGHT
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
@@ -30,7 +31,7 @@ class EstimatedAngles:
     """
 
     def __init__(self, angles: Numbers, confidence: float | None = 0.95):
-        a = np.sort(np.asarray(angles, dtype=float).reshape(-1))
+        a = np.sort(tensor("angles", angles).detach().cpu().double().numpy().reshape(-1))
         if not len(a):
             raise UserError("expected at least one angle, got none")
         if not (np.isfinite(a).all() and a[0] >= 0 and a[-1] <= RIGHT + 1e-12):

@@ -9,6 +9,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.seeds import generator
 from relulab.subjects.distillation.tools.nested import Nested, nested_students
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
@@ -56,9 +57,9 @@ def unbiased(
     ([2.0, 2.0], 6.0)
     """
     deltas = np.atleast_1d(np.asarray(delta, dtype=float))
-    if deltas.ndim != 1 or not np.isfinite(deltas).all():
-        raise UserError(f"expected finite numbers, got delta = {delta}")
-    rng, nested = np.random.default_rng(rng), nested_students(X, w_star)
+    if deltas.ndim != 1 or not deltas.size or not np.isfinite(deltas).all():
+        raise UserError(f"expected one or more finite numbers, got delta = {delta}")
+    rng, nested = generator(rng), nested_students(X, w_star)
     g = torch.from_numpy(rng.standard_normal((*nested.Q.shape[:-2], 1, nested.Q.shape[-1])))
     w, step = nested.students()[..., -1, :], complement(nested, [nested.Q.shape[-2]], g)[..., 0, :]
     return torch.stack([w + float(delta) * w.norm(dim=-1, keepdim=True) * step for delta in deltas])

@@ -8,9 +8,8 @@ from pydantic import model_validator
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.io.linear_teacher import read_linear_teacher, with_ones
-from relulab.io.tables import read_features
-from relulab.lab.input import Input
+from relulab.io.linear_teacher import linear_inputs, read_linear_teacher, with_ones
+from relulab.lab.inputs.with_data import WithData
 from relulab.subjects.distillation.tools.transfer import from_labels
 
 Array = Tensor | np.ndarray
@@ -24,13 +23,11 @@ class Brought(NamedTuple):
     bias: bool
 
 
-class LinearTeacher(Input):
+class LinearTeacher(WithData):
     """Points and a linear teacher, given by a file of weights or a column of soft labels."""
 
     title: ClassVar = "points and a linear teacher"
 
-    data: Path
-    """Points, one per row, all columns: .npy, .npz, .safetensors, .csv, .tsv or .parquet."""
     teacher: Path | None = None
     """Weights of the linear teacher: .npy, .npz, .safetensors or .pt."""
     label: str | None = None
@@ -51,7 +48,9 @@ class LinearTeacher(Input):
 
     def brought(self) -> Brought:
         """Load the points and the teacher; a teacher with a bias gets points with a column of ones."""
-        X, y = read_features(self.data, self.label)
+        inputs = None if self.teacher is None else linear_inputs(self.teacher)
+        data = self.read(inputs=inputs, with_labels=self.label is not None, as_rows=True)
+        X, y = data.points.double().numpy(), data.labels
         if self.teacher is not None:
             w = read_linear_teacher(self.teacher, X.shape[1])
             return Brought(with_ones(X, w), w, len(w) > X.shape[1])

@@ -38,12 +38,14 @@ class Measured(NamedTuple):
         example), a single error refutes it.
         """
         mean, low, high = (float(x[0]) for x in (self.curve.risk, self.curve.low, self.curve.high))
-        says = f"The mean transfer risk of students with n = {self.n:,} is at most the bound"
+        says = f"The mean transfer risk of students of {self.n:,} points is at most the bound"
         if bound >= 1:
-            detail = f"mean risk {number(mean)}; the bound is {number(bound)}, and a bound of 1 or more says nothing"
+            detail = f"the mean risk is {number(mean)}; the bound is {number(bound)}, and from 1 on it says nothing"
             return Check(says, mean, "<=", bound, math.inf, detail=detail)
         error = 0.0 if not bound and not mean else high - mean if mean <= bound else mean - low
-        return Check(says, mean, "<=", bound, error)
+        within = f" ± {number(error)}" if error else ""
+        detail = f"the mean risk is {number(mean)}{within}, the bound is {number(bound)}"
+        return Check(says, mean, "<=", bound, error, detail=detail)
 
 
 def measured(
@@ -66,7 +68,7 @@ def measured(
     curve = sample_risks(X, w_star, [n], sets=sets, rng=rng, learner=learner, confidence=SURE)
     full = Check(
         "Transfer sets have full rank, as they do when inputs have a density", float(curve.rank[0]), ">=", min(n, d),
-        detail=f"mean rank {curve.rank[0]:.5g} for n = {n:,}, d = {d:,}",
+        detail=f"the mean rank of sets of {n:,} points in {d:,} dimensions is {curve.rank[0]:.5g}",
     )  # fmt: skip
     return Measured(law, curve, n, d, (full,))
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from relulab.core.short_repr import short_repr
 from relulab.subjects.distillation.tools.transfer import Numbers, directions, transfer
 
 DEPENDENT = 1e-10  # a point is dependent if no larger share of its norm is orthogonal to the points before it
@@ -21,6 +22,8 @@ class Nested(NamedTuple):
     Q: Float64[Tensor, "*sets n d"]
     coefficients: Float64[Tensor, "*sets n"]
     w_star: Float64[Tensor, " d"]
+
+    __repr__ = short_repr
 
     @property
     def new(self) -> Bool[Tensor, "*sets n"]:

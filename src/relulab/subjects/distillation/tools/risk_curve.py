@@ -10,8 +10,11 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.seeds import generator
+from relulab.core.short_repr import short_repr
 from relulab.subjects.distillation.instruments.risk import angular_risk, counted
 from relulab.subjects.distillation.tools.angle_laws import Angular
+from relulab.subjects.distillation.tools.bound import positive_integers
 from relulab.subjects.distillation.tools.learners import Learner
 from relulab.subjects.distillation.tools.nested import nested_students
 from relulab.subjects.distillation.tools.transfer import Numbers, directions, transfer
@@ -32,6 +35,8 @@ class Curve(NamedTuple):
     high: Float64[np.ndarray, " k"]
     rank: Float64[np.ndarray, " k"]
 
+    __repr__ = short_repr
+
 
 def angular_risks(
     task: Angular, n: Sequence[int], sets: int, rng: np.random.Generator
@@ -49,7 +54,7 @@ def angular_risks(
     >>> risks.shape, risks[:, 1].tolist()
     ((4, 2), [0.0, 0.0, 0.0, 0.0])
     """
-    most = max(n)
+    most = int(positive_integers(n).max())
     angles = []
     for block in _blocks(sets, most * task.d):
         X = torch.from_numpy(task.draw(rng, block * most)).reshape(block, most, task.d)
@@ -94,7 +99,7 @@ def sample_risks(
     >>> sample_risks(X, [1.0, 1.0], [1, 2], sets=10, rng=0).risk.round(6).tolist()[1]
     0.0
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     X, w_star = transfer(X, w_star)
     X, w_star = directions(X), directions(w_star[None])[0]  # answers do not depend on lengths
     ns = _sizes(n, len(X))
@@ -135,9 +140,7 @@ def _answers(
 
 
 def _sizes(n: int | Sequence[int], N: int) -> Int64[np.ndarray, " k"]:
-    ns = np.atleast_1d(np.asarray(n, dtype=np.int64))
-    if not len(ns) or ns.min() < 1:
-        raise UserError(f"expected positive integers (points per transfer set), got n = {ns.tolist()}")
+    ns = np.atleast_1d(positive_integers(n)).astype(np.int64)
     if ns.max() > N - 2:
         raise UserError(f"n = {ns.max()} leaves fewer than 2 of {N} points to count errors on: use at most {N - 2}")
     return ns

@@ -9,6 +9,7 @@ from torch import Tensor
 from relulab.core.device import by_cpu
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor
+from relulab.core.short_repr import short_repr
 
 LINEAR = 1e-6  # largest misfit of labels to a linear teacher, relative to the largest logit
 DIGITS = range(4, 10)  # numbers of decimal digits that labels may be rounded to
@@ -19,6 +20,8 @@ class Transfer(NamedTuple):
 
     X: Float64[Tensor, "*sets n d"]
     w_star: Float64[Tensor, " d"]
+
+    __repr__ = short_repr
 
 
 def transfer(X: Numbers, w_star: Numbers) -> Transfer:

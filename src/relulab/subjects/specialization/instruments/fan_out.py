@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.nets.hooks import fitted, rectifiers
+from relulab.nets.hooks import activations, applied, fitted, points
 from relulab.nets.mlp import MLP
 
 
@@ -42,7 +42,7 @@ def fan_out(net: nn.Module, x: Tensor | None = None) -> dict[str, Tensor]:
 def _readers(module: nn.Module, x: Tensor) -> dict[str, Tensor]:
     """Return, for each ReLU, the stacked weights (outputs, n) of all Linear layers that take its output."""
     weights_of: dict[str, list[Tensor]] = {}
-    with rectifiers(module) as outputs:
+    with activations(module) as outputs:
 
         def at_linear(linear: nn.Linear, inputs, _output):
             for name, output in outputs.items():
@@ -51,7 +51,7 @@ def _readers(module: nn.Module, x: Tensor) -> dict[str, Tensor]:
 
         handles = [m.register_forward_hook(at_linear) for m in module.modules() if isinstance(m, nn.Linear)]
         try:
-            module(fitted(module, x))
+            applied(module, fitted(module, points(x)))
         finally:
             for handle in handles:
                 handle.remove()

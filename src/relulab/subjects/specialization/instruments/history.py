@@ -2,22 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.core.short_repr import counted
 from relulab.lab.instrument import instrument
-from relulab.lab.show.figure import BLUE, house_style, panels
-from relulab.subjects.specialization.instruments.correlation import layer_correlations
+from relulab.lab.show.figure import BLUE, headline, house_style, panels
+from relulab.subjects.specialization.instruments.correlation import known, layer_correlations
 from relulab.subjects.specialization.instruments.fan_out import fan_out
 
 
 @instrument(source="S0 section 5.3", ids=("S0.F6", "S0.F7"))
 def recovered_at(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.95) -> Int[Tensor, "*lane m"]:
     """The index of the first of t snapshots at which each teacher node is recovered; −1 if it never is.
+
+    Correlations that are NaN count as not recovered, and there is a warning, ``relulab.Diverged``.
 
     Args:
         rho: Correlations of m teacher and n student nodes at t snapshots, (…, t, m, n).
@@ -26,13 +31,15 @@ def recovered_at(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.95) -> 
     >>> recovered_at(torch.tensor([[[0.1, 0.2]], [[0.97, 0.3]], [[0.5, 0.99]]])).tolist()
     [1]
     """
-    above = rho.amax(-1) > threshold
+    above = known(rho).amax(-1) > threshold
     return torch.where(above.any(-2), above.int().argmax(-2), -1)
 
 
 @instrument(source="S0 section 5.3", ids=("S0.F6",))
 def focus(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tensor, "*lane t n"]:
     """The teacher node that each student follows best at each snapshot; −1 if no correlation exceeds the threshold.
+
+    Correlations that are NaN do not exceed it, and there is a warning, ``relulab.Diverged``.
 
     Args:
         rho: Correlations of m teacher and n student nodes at t snapshots, (…, t, m, n).
@@ -41,7 +48,7 @@ def focus(rho: Float[Tensor, "*lane t m n"], threshold: float = 0.5) -> Int[Tens
     >>> focus(torch.tensor([[[0.9, 0.2], [0.1, 0.4]]])).tolist()
     [[0, -1]]
     """
-    best, node = rho.max(-2)
+    best, node = known(rho).max(-2)
     return torch.where(best > threshold, node, -1)
 
 
@@ -81,6 +88,14 @@ class History:
     rho: Float[Tensor, "t m n"]
     strength: Float[Tensor, " m"] | None
 
+    def __repr__(self) -> str:
+        t, m, n = self.rho.shape
+        found = int((recovered_at(self.rho) >= 0).sum()) if t else 0
+        return (
+            f"History(layer {self.layer}: {counted(t, 'snapshot')}, {counted(m, 'teacher node')}, "
+            f"{counted(n, 'student node')}, {found} recovered)"
+        )
+
     def rows(self, threshold: float = 0.95) -> list[dict]:
         """Return one row per teacher node, the strongest first.
 
@@ -88,16 +103,21 @@ class History:
             threshold: Correlation above which a node counts as recovered.
 
         Returns:
-            Rows with the ``node``, its ``strength``, the snapshot ``recovered_at`` which it was recovered (or None),
-            and at the last snapshot its best ``student``, their correlation ``rho`` and the number of ``followers``.
+            Rows with the ``node``, its ``strength``, the first snapshot ``recovered_at`` which it was recovered (or
+            None), and at the last snapshot whether it is ``recovered``, its best ``student``, their correlation ``rho``
+            and the number of ``followers``. If it was recovered earlier but is not at the end, ``lost_at`` is the
+            snapshot after the last one at which it was recovered; otherwise it is None.
         """
         when, (best, student) = recovered_at(self.rho, threshold), self.rho[-1].max(-1)
+        after = len(self.rho) - recovered_at(self.rho.flip(0), threshold)  # one more than the last time
         order = range(len(when)) if self.strength is None else self.strength.argsort(descending=True).tolist()
         return [
             {
                 "node": j,
                 "strength": None if self.strength is None else float(self.strength[j]),
                 "recovered_at": int(when[j]) if when[j] >= 0 else None,
+                "recovered": bool(best[j] > threshold),
+                "lost_at": int(after[j]) if when[j] >= 0 and not best[j] > threshold else None,
                 "student": int(student[j]),
                 "rho": float(best[j]),
                 "followers": int((self.rho[-1, j] > threshold).sum()),
@@ -161,6 +181,9 @@ def picture(layers: Sequence[History], names: Sequence[str]) -> Figure:
             for rank, row in enumerate(reversed(rows)):
                 opacity = 0.15 + 0.75 * (rank + 1) / len(rows)
                 ax.plot(range(len(names)), layer.rho[:, row["node"]].amax(-1), color=BLUE, alpha=opacity, lw=1)
+            shown = sorted({round(i) for i in np.linspace(0, len(names) - 1, min(len(names), 6))})
+            ax.set_xticks(shown, [Path(names[i]).stem for i in shown], rotation=30, ha="right")
             ax.set(title=f"layer {layer.layer}", xlabel="checkpoint", ylim=(-0.02, 1.02))
         axes[0, 0].set_ylabel("correlation of the best student")
+        headline(figure, "One line per teacher node, dark for strong nodes")
     return figure

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
 from relulab.lab.instrument import instrument
 from relulab.nets.hooks import points
 from relulab.subjects.specialization.tools.nodes import Nodes, regular
@@ -93,7 +94,7 @@ def tau(nodes: Nodes, x: Float[Tensor, "N d"], scale: float, widest: float) -> F
     before a jump or at ``widest``.
 
     Args:
-        nodes: Nodes j, with weights (m, d) and biases (m,).
+        nodes: Nodes j, for instance ``lowest(teacher)``, with weights (m, d) and biases (m,).
         x: Points, (N, d).
         scale: Half the width of the thinnest band, above 0.
         widest: Half the width of the widest band, at least ``scale``.
@@ -129,8 +130,9 @@ def _scattered(x: Tensor) -> Float[Tensor, "N d"]:
 
 def _some(x: Tensor, directions: int, seed: int) -> Float[Tensor, "k d"]:
     """Return axes, principal directions, random directions, and normals of hyperplanes through d points."""
+    at_least(1, directions=directions)
     N, d = x.shape
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(int(seed))
     random = torch.randn(directions, d, generator=generator, dtype=x.dtype).to(x.device)
     principal = torch.linalg.eigh(x.T @ x).eigenvectors.T
     rows = torch.randint(N, (directions, d), generator=generator).to(x.device)

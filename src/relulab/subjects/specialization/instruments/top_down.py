@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.lab.instrument import instrument
-from relulab.nets.hooks import fitted, rectifiers
-from relulab.nets.mlp import MLP
+from relulab.nets.hooks import activations, applied, fitted, points
+from relulab.nets.mlp import MLP, as_mlp, check_points
 
 
 class Layer(NamedTuple):
@@ -40,6 +40,7 @@ def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
         net: The networks.
         x: Points, (N, d) or (lane, N, d).
     """
+    check_points(net, x)
     below = x.expand(net.lanes, *x.shape[-2:])
     one = below.new_ones(*below.shape[:2], 1)
     f, D = [], []
@@ -75,13 +76,15 @@ def top_down(net: nn.Module, x: Tensor) -> dict[str, Float[Tensor, "*lane N C n"
     >>> top_down(MLP((3, 4, 2)), torch.zeros(5, 3))["1"].shape
     torch.Size([1, 5, 2, 4])
     """
+    x = points(x)
     if isinstance(net, MLP):
         with torch.no_grad():
-            layers = top_down_layers(net, x.to(net.dtype))
+            layers = top_down_layers(as_mlp(net), x.to(net.dtype))
             return {str(l): layer.V[..., :-1] for l, layer in enumerate(layers[:-1], 1)}
-    with torch.enable_grad(), rectifiers(net) as outputs:
+    with torch.enable_grad(), activations(net) as outputs:
         # The input requires a gradient too, so that modules with frozen weights can be differentiated.
-        y = net(fitted(net, x).detach().requires_grad_())
+        given = fitted(net, x).detach()
+        y = applied(net, given.requires_grad_(given.is_floating_point()))
         if y.dim() != 2:
             raise UserError(
                 f"expected module outputs of shape (samples, outputs), got {tuple(y.shape)}: flatten them in the module"

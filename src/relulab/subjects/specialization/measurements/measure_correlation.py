@@ -1,9 +1,9 @@
 """Correlations between the units of two networks, layer by layer."""
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import xarray as xr
+from annotated_types import Ge
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -12,16 +12,9 @@ from relulab.lab.inputs.two_networks import TwoNetworks
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.run.store import encode
 from relulab.lab.show.figure import house_style, panels
-from relulab.lab.show.parts import Fact, Line, Part, first_rows
-from relulab.lab.show.words import number
-from relulab.subjects.specialization.instruments.correlation import (
-    best_match,
-    layer_correlations,
-    recovered,
-    rho_mean,
-)
-
-SHOWN = 30  # largest number of table rows
+from relulab.subjects.specialization.instruments.correlation import layer_correlations
+from relulab.subjects.specialization.measurements.matched_units import constant_of, layer_parts, matches, of_lanes
+from relulab.subjects.specialization.tools.chance import chance_correlations
 
 
 class CorrelationOfNetworks(TwoNetworks, Measurement):
@@ -34,81 +27,54 @@ class CorrelationOfNetworks(TwoNetworks, Measurement):
 
     threshold: float = 0.95
     """Correlation above which a unit of A counts as recovered."""
+    layer: str | None = None
+    """Layers to compare, A:B, by number from 1 or by name, such as 1:2 or 1:1,2:3. Default: all, in order."""
+    chance: Annotated[int, Ge(0)] = 10
+    """Number of comparisons with random weights, for the correlations that arise by chance; 0 for none."""
 
     def measure(self) -> Outcome:
         a, b, x = self.load()
-        rho = layer_correlations(a.double(), b.double(), x)
+        a, b, pairs = a.double(), b.double(), self.pairs()
+        rho = layer_correlations(a, b, x, pairs)
         if not rho:
             raise UserError(
                 f"{self.a} and {self.b} have no hidden layer and so no units to compare: use networks with a ReLU"
             )
-        layers = matches(rho, self.threshold)
+        chance = chance_correlations(a, b, x, draws=self.chance, layers=pairs) if self.chance else {}
+        layers = matches(rho, self.threshold, chance, constant_of(a, b, x, pairs))
         document = {
-            "a": str(self.a), "b": str(self.b), "data": str(self.data), "threshold": self.threshold, "layers": layers,
+            "a": str(self.a), "b": str(self.b), "data": str(self.data), "threshold": self.threshold,
+            "chance": self.chance, "layers": layers,
         }  # fmt: skip
         return Outcome(
             document,
-            [part for layer in layers for part in self._parts(layer)],
+            [part for layer in layers for part in layer_parts(layer, self.threshold, self.chance)],
             picture=lambda: picture(rho),
             files={".nc": lambda: encode(_dataset(rho)), ".csv": lambda: _csv(rho)},
         )
 
-    def _parts(self, layer: dict[str, Any]) -> Iterator[Part]:
-        yield Line(f"Layer {layer['layer']}", "strong")
-        yield Fact("units recovered", f"{layer['recovered']:,} of {layer['a']:,} (ρ > {self.threshold:g})")
-        yield Fact("mean best correlation ρ_mean", number(layer["rho_mean"]))
-        yield Fact("units", f"{layer['a']:,} in A, {layer['b']:,} in B")
-        nodes = sorted(layer["nodes"], key=lambda node: -node["rho"])
-        rows = [(str(node["node"]), str(node["best"]), f"{node['rho']:.4f}") for node in nodes]
-        yield from first_rows(("unit of A", "best unit of B", "ρ"), rows, SHOWN, "--json or --out")
-
-
-def matches(rho: dict[str, Tensor], threshold: float) -> list[dict[str, Any]]:
-    """Summarize the correlations, one row per hidden layer and lane.
-
-    Args:
-        rho: Correlations by layer, as returned by ``layer_correlations``.
-        threshold: Correlation above which a unit counts as recovered.
-
-    Returns:
-        Rows with the numbers of units ``a`` and ``b``, ``rho_mean``, the number of units ``recovered``, and the best
-        match of every unit as ``nodes``.
-    """
-    rows = []
-    for layer, matrix in _lanes(rho):
-        best, index = best_match(matrix)
-        nodes = [
-            {"node": j, "best": int(k), "rho": round(float(r), 6)}
-            for j, (r, k) in enumerate(zip(best, index, strict=True))
-        ]
-        rows.append({
-            "layer": layer, "a": matrix.shape[0], "b": matrix.shape[1], "rho_mean": float(rho_mean(matrix)),
-            "recovered": int(recovered(matrix, threshold).sum()), "nodes": nodes,
-        })  # fmt: skip
-    return rows
-
-
-def _lanes(rho: dict[str, Tensor]) -> list[tuple[str, Tensor]]:
-    """Return every matrix with the name of its layer, and of its lane if there are several."""
-    matrices = []
-    for layer, matrix in rho.items():
-        lanes = matrix if matrix.dim() == 3 else matrix[None]
-        matrices += [(layer if len(lanes) == 1 else f"{layer}, lane {i}", lane) for i, lane in enumerate(lanes)]
-    return matrices
+    def pairs(self) -> list[tuple[str, str]] | None:
+        """Return the pairs of layers to compare, or None for all in order."""
+        if self.layer is None:
+            return None
+        found = [tuple(part.strip() for part in pair.split(":")) for pair in self.layer.split(",")]
+        if any(len(pair) != 2 or not all(pair) for pair in found):
+            raise UserError(f"--layer: expected pairs A:B such as 1:2 or 1:1,2:3, got {self.layer}")
+        return [(pair[0], pair[1]) for pair in found]
 
 
 def _dataset(rho: dict[str, Tensor]) -> xr.Dataset:
     """Return a dataset with one variable per layer."""
     return xr.Dataset({
         f"layer {layer}": xr.DataArray(matrix.numpy(), dims=(f"a {layer}", f"b {layer}"), name="rho")
-        for layer, matrix in _lanes(rho)
+        for layer, matrix in of_lanes(rho)
     })  # fmt: skip
 
 
 def _csv(rho: dict[str, Tensor]) -> bytes:
     """Return a CSV table with one row per pair of units."""
     lines = ["layer,a,b,rho"]
-    for layer, matrix in _lanes(rho):
+    for layer, matrix in of_lanes(rho):
         lines += [f'"{layer}",{j},{k},{r!r}' for j, row in enumerate(matrix.tolist()) for k, r in enumerate(row)]
     return ("\n".join(lines) + "\n").encode()
 
@@ -121,7 +87,7 @@ def picture(rho: dict[str, Tensor]) -> Figure:
     Args:
         rho: Correlations by layer, as returned by ``layer_correlations``.
     """
-    lanes = _lanes(rho)
+    lanes = of_lanes(rho)
     with house_style():
         figure, axes = panels(1, len(lanes), width=3.2, height=2.6)
         for ax, (layer, matrix) in zip(axes[0], lanes, strict=True):

@@ -8,18 +8,18 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Gt, Lt
 from torch import Tensor, nn
 
-from relulab.io.network import load
-from relulab.lab.inputs.two_networks import points_for
+from relulab.lab.inputs.network_files import NetworkFiles
+from relulab.lab.inputs.with_data import WithData
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.show.parts import Fact, Line, Part, first_rows
 from relulab.lab.show.words import number
 from relulab.subjects.specialization.instruments.history import focus_shifts, history, picture
 
 SHOWN = 30  # largest number of table rows
-COLUMNS = ("teacher node", "strength", "best student", "ρ", "followers", "recovered at")
+COLUMNS = ("teacher node", "strength", "best student", "ρ", "followers", "recovered at", "lost at")
 
 
-class StrengthOfNodes(Measurement):
+class StrengthOfNodes(WithData, NetworkFiles, Measurement):
     """Compute when each teacher node was recovered and by which student, and how often students shifted focus."""
 
     name: ClassVar = "strength"
@@ -33,17 +33,13 @@ class StrengthOfNodes(Measurement):
     """Teacher network: .safetensors, .npz, .pt, .pth or .pt2."""
     checkpoints: list[Path]
     """Checkpoints of the student, in the order of training."""
-    data: Path
-    """Points, one per row: .npy, .npz or .safetensors."""
-    slope: float | None = None
-    """Negative slope of leaky ReLUs. Weight files do not contain it."""
     threshold: Annotated[float, Gt(0), Lt(1)] = 0.95
     """Correlation above which a teacher node counts as recovered."""
 
     def load(self) -> tuple[nn.Module, list[nn.Module], Tensor]:
         """Return the teacher, the checkpoints in the order of training, and the points."""
-        nets = [load(path, slope=self.slope).double() for path in (self.teacher, *in_order(self.checkpoints))]
-        return nets[0], nets[1:], points_for(self.data, *nets)
+        nets = [self.read_network(path).double() for path in (self.teacher, *in_order(self.checkpoints))]
+        return nets[0], nets[1:], self.points_for(*nets)
 
     def measure(self) -> Outcome:
         histories = history(*self.load())
@@ -59,31 +55,36 @@ class StrengthOfNodes(Measurement):
         return Outcome(document, list(self._parts(document)), picture=lambda: picture(histories, names))
 
     def _parts(self, document: dict[str, Any]) -> Iterator[Part]:
-        names = [Path(path).name for path in document["checkpoints"]]
+        names = [Path(path).stem for path in document["checkpoints"]]
         for layer in document["layers"]:
             nodes, shifts = layer["nodes"], layer["shifts"]
-            recovered = sum(node["recovered_at"] is not None for node in nodes)
+            recovered = sum(node["recovered"] for node in nodes)
+            lost = sum(node["lost_at"] is not None for node in nodes)
             shifted = sum(map(bool, shifts))
             yield Line(f"Layer {layer['layer']}", "strong")
-            yield Fact("teacher nodes recovered", f"{recovered:,} of {len(nodes):,} (ρ > {self.threshold:g})")
+            yield Fact(
+                "teacher nodes recovered", f"{recovered:,} of {len(nodes):,} at the end (ρ > {self.threshold:g})"
+            )
+            yield Fact("recovered, then lost again", f"{lost:,}")
             yield Fact("students that shifted focus", f"{shifted:,} of {len(shifts):,}")
             yield Fact("shifts of focus", f"{sum(shifts):,}")
             rows = [_row(node, names) for node in nodes]
-            yield from first_rows(COLUMNS, rows, SHOWN, "--json", left=frozenset({"recovered at"}))
+            yield from first_rows(COLUMNS, rows, SHOWN, "--json", left=frozenset(COLUMNS[-2:]))
+            yield Line("Nodes are counted from 0, as in PyTorch.", "quiet")
         if document["checkpoints"] != [str(path) for path in self.checkpoints]:
             yield Line(f"Checkpoints were sorted by number: {names[0]} … {names[-1]}", "quiet")
 
 
 def _row(node: dict[str, Any], names: list[str]) -> tuple[str, ...]:
     """Format the row of a teacher node."""
-    snapshot = node["recovered_at"]
+    when = ("–" if node[key] is None else names[node[key]] for key in ("recovered_at", "lost_at"))
     return (
         str(node["node"]),
         number(node["strength"]),
         str(node["student"]),
         f"{node['rho']:.4f}",
         str(node["followers"]),
-        "–" if snapshot is None else f"{snapshot + 1}: {names[snapshot]}",
+        *when,
     )
 
 

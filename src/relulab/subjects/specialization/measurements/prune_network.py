@@ -4,24 +4,25 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from matplotlib.figure import Figure
-from torch import nn
+from torch import Tensor, nn
 
-from relulab.io.network import encoded, load
-from relulab.lab.inputs.two_networks import points_for
+from relulab.io.network import encoded, state_dict_bytes
+from relulab.lab.inputs.network_files import NetworkFiles
+from relulab.lab.inputs.with_data import WithData
 from relulab.lab.measurement import Measurement, Outcome
-from relulab.lab.show.figure import BLUE, RED, house_style, legend, panels
-from relulab.lab.show.parts import Fact, Grid, Line, Part, first_rows
-from relulab.lab.show.words import number
+from relulab.nets.mlp import as_mlp
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.measurements.pruning_report import parts, picture, suggested
+from relulab.subjects.specialization.tools.agreement import agreement
 from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.pruning import Pruned, prune
 
-SHOWN = 30  # largest number of table rows, and of nodes listed per group
+FOLD = 5  # every fifth point is set aside for measuring the costs
+FEW = 20  # with fewer points, none is set aside
 
 
-class PruneNetwork(Measurement):
-    """Merge hidden nodes with the same hyperplane, remove those that contribute nothing, and report the change."""
+class PruneNetwork(WithData, NetworkFiles, Measurement):
+    """Make a two-layer network smaller: merge and select hidden nodes, refit the output weights, report the change."""
 
     name: ClassVar = "prune"
     title: ClassVar = "a two-layer network and points"
@@ -29,70 +30,55 @@ class PruneNetwork(Measurement):
     ids: ClassVar = ("SS.T2",)
     verb: ClassVar = True
     arguments: ClassVar = ("student",)
-    endings: ClassVar = (".safetensors",)
+    endings: ClassVar = (".safetensors", ".pt")
     kept: ClassVar = "the pruned network"
-    drawn: ClassVar = "the share of variance lost versus the number of nodes kept"
+    drawn: ClassVar = "what each number of nodes costs"
 
     student: Path
-    """Two-layer network: .safetensors, .npz, .pt or .pth."""
-    data: Path
-    """Points, one per row: .npy, .npz or .safetensors."""
+    """Two-layer network: .safetensors, .npz, .pt, .pth or .pt2."""
     teacher: Path | None = None
     """Keep nodes that are aligned with nodes of this network first."""
     epsilon: float = 1e-6
     """Merge nodes with an alignment error up to this."""
     keep: int | None = None
     """Number of nodes to keep, instead of --tolerance."""
-    tolerance: float = 1e-12
-    """Largest share of the output variance that may be lost."""
-    refit: bool = False
-    """Refit the top weights of the pruned network."""
-    slope: float | None = None
-    """Negative slope of leaky ReLUs. Weight files do not contain it."""
+    tolerance: float = 0.01
+    """Largest share of the variance of the outputs that may be lost."""
+    refit: bool = True
+    """Fit the output weights of the pruned network to the old outputs. Without, they are kept."""
 
     def load(self) -> tuple[Any, ...]:
         """Return the network, the points, and the teacher or None."""
-        net = load(self.student, slope=self.slope)
-        star = load(self.teacher, slope=self.slope) if self.teacher else None
-        return net, points_for(self.data, net), star
+        net = as_mlp(self.read_network(self.student))
+        return net, self.points_for(net), self.optional_network(self.teacher)
 
     def measure(self) -> Outcome:
         net, x, star = self.load()
+        dtype = net.dtype
+        labels, held_out = self.class_numbers(net.widths[-1]), self._held_out(len(x))
+        fit, test = (x[~held_out], x[held_out]) if not held_out.all() else (x, x)
         pruned = prune(
-            net, x, epsilon=self.epsilon, keep=self.keep, tolerance=self.tolerance, refit=self.refit, teacher=star
-        )
+            net, fit, epsilon=self.epsilon, keep=self.keep, tolerance=self.tolerance, refit=self.refit, teacher=star,
+            test=test,
+        )  # fmt: skip
+        compared = agreement(net.double(), pruned.net, test, None if labels is None else labels[held_out])
         document = {
-            "student": str(self.student), "data": str(self.data), "nodes": net.widths[1],
-            "groups": group_rows(pruned, star), "kept": pruned.net.widths[1], "lost": pruned.lost,
-            "largest": pruned.largest, "bound": pruned.bound,
-            "curve": [{"kept": n, "lost": lost} for n, lost in pruned.curve],
+            "student": str(self.student), "data": str(self.data), "nodes": net.widths[1], "fitted": len(fit),
+            "tested": len(test), "groups": group_rows(pruned, star), "kept": pruned.net.widths[1], "lost": pruned.lost,
+            "agree": compared.same._asdict() if net.widths[-1] > 1 else None,
+            "accuracy": [share and share._asdict() for share in (compared.accuracy_a, compared.accuracy_b)],
+            "largest": pruned.largest, "bound": pruned.bound, "suggested": suggested(pruned),
+            "sizes": [size._asdict() for size in pruned.sizes],
         }  # fmt: skip
-        files = {".safetensors": lambda: encoded(pruned.net.to(net.dtype))}
-        return Outcome(document, _parts(document), picture=lambda: picture(pruned), files=files)
+        small = pruned.net.to(dtype)
+        files = {".safetensors": lambda: encoded(small), ".pt": lambda: state_dict_bytes(small)}
+        return Outcome(document, list(parts(document)), picture=lambda: picture(pruned), files=files)
 
-
-def _parts(document: dict[str, Any]) -> list[Part]:
-    groups = document["groups"]
-    with_teacher = "teacher" in groups[0]
-    rows = []
-    for row in groups:
-        match = (str(row["teacher"]), number(row["epsilon"])) if with_teacher else ()
-        nodes = ", ".join(map(str, row["nodes"][:SHOWN])) + (" …" if len(row["nodes"]) > SHOWN else "")
-        rows.append(("✓" if row["kept"] else "", number(row["adds"]), *match, nodes))
-    columns = ("kept", "‖Σ v‖w‖‖", *(("teacher node", "ε") if with_teacher else ()), "nodes of the group")
-    curve = [(str(row["kept"]), number(row["lost"])) for row in document["curve"]]
-    return [
-        Fact("nodes kept", f"{document['kept']:,} of {document['nodes']:,}"),
-        Fact("groups of aligned nodes", f"{len(groups):,}"),
-        Fact("share of variance lost", number(document["lost"])),
-        Fact("largest change of an output", f"{number(document['largest'])} on the data"),
-        Fact(
-            "bound on any change", f"{number(document['bound'])} within the bounding box of the data, before refitting"
-        ),
-        *first_rows(columns, rows, SHOWN, "--json", left=frozenset({"nodes of the group"})),
-        Grid(("nodes kept", "share of variance lost"), curve),
-        Line("Choose the size with --keep, or refit the top weights with --refit.", "quiet"),
-    ]
+    def _held_out(self, count: int) -> Tensor:
+        """Return which points are set aside for measuring the costs: every fifth, or all if there are too few."""
+        if count < FEW:
+            self.note(f"{count} points are too few to set some aside, so costs are measured on the fitted points")
+        return torch.arange(count) % FOLD == FOLD - 1 if count >= FEW else torch.ones(count, dtype=torch.bool)
 
 
 def group_rows(pruned: Pruned, teacher: nn.Module | None = None) -> list[dict[str, Any]]:
@@ -117,23 +103,6 @@ def group_rows(pruned: Pruned, teacher: nn.Module | None = None) -> list[dict[st
             row |= {"teacher": int(nearest.indices[s]), "epsilon": float(nearest.values[s])}
         rows.append(row)
     return rows
-
-
-def picture(pruned: Pruned) -> Figure:
-    """Plot the share of the output's variance that is lost versus the number of nodes kept.
-
-    Args:
-        pruned: Result of ``prune``.
-    """
-    kept, lost = zip(*pruned.curve, strict=True)
-    with house_style():
-        figure, axes = panels(1, 1, width=3.6, height=2.6)
-        ax = axes[0, 0]
-        ax.plot(kept, torch.tensor(lost).clamp(min=1e-16), ".-", color=BLUE, label="before a refit")
-        ax.plot(len(pruned.kept), max(pruned.lost, 1e-16), "o", color=RED, label="pruned network")
-        ax.set(xscale="log", yscale="log", xlabel="number of nodes kept", ylabel="share of variance lost")
-        legend(figure, ax, columns=1)
-    return figure
 
 
 MEASUREMENT = PruneNetwork

@@ -12,27 +12,29 @@ from relulab.core.slope import power
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import GRAY, legend, panels
-from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.lab.show.figure import GRAY, legend, panels, shades
+from relulab.lab.study import Tick, Unit, blocks
+from relulab.lab.trained_study import TrainedStudy
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.studies.two_layer_students import step_flops
+from relulab.subjects.specialization.terms import GRADIENT, PAIR
 from relulab.subjects.specialization.tools.creases import gradient_at
 from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.teacher import teacher
+from relulab.train.fit import fit
 from relulab.train.probe import Probe, Reading
-from relulab.train.sgd import sgd
 
 DELTA = 0.5  # δ of the theorem's exponent 1 − δ
 SNAPSHOTS = 24  # number of measurement times, before equal ones are merged
 CHUNK = 5000  # points per evaluation of the gradient
 
 
-class Misalignment(Study):
+class Misalignment(TrainedStudy):
     """Does the distance of a teacher node from its nearest student fall together with the gradient?
 
-    Theorem 5 of S0 bounds this distance by O((ε/|α_kj|)^{1−δ}), where ε bounds ‖g_1(x)‖∞ and α_kj = v_kᵀv*_j. It
+    Theorem 5 of S0 bounds this distance by a power of ε/|α_kj| slightly below 1, where ε is the largest gradient. It
     assumes infinitely many points, so SGD gets new points every epoch. The study estimates ε by the largest |g_1| over
     held-out points and hidden nodes, and compares it with the alignment error of every teacher node during training.
     """
@@ -41,15 +43,17 @@ class Misalignment(Study):
     ids: ClassVar = ("S0.T5.sim",)
     title: ClassVar = "Misalignment versus the gradient bound"
     source: ClassVar = "S0 theorem 5"
+    symbols: ClassVar = {"ε": "largest entry of the gradient g_1 over points and nodes", **GRADIENT, **PAIR}
     presets: ClassVar = {
         "smoke": {"d": 6, "m": 3, "over": 2, "n_train": 500, "n_held_out": 500, "seeds": 2, "epochs": 3, "steps": 200},
         "quick": {"seeds": 8, "epochs": 100},
     }
     captions: ClassVar = {
-        "misalignment": "Alignment error of every teacher node versus the gradient bound ε (left) and versus "
-        "ε / max_k |α_kj| (right), for all seeds and measurement times, from strong nodes (blue) to weak nodes "
-        "(orange). The error falls about as fast as the dashed line of slope 1, and weak nodes have larger errors. "
-        "Tests theorem 5 of S0, which has no figure."
+        "misalignment": "Alignment error of every teacher node versus the largest gradient ε (left) and versus ε "
+        "divided by the largest |α_kj| of any student k (right), which takes the strength of node j into account. One "
+        "symbol per node, seed and measurement time, from strong nodes (dark; triangles up for the strongest) to weak "
+        "nodes (light; triangles down for the weakest). The error falls about as fast as the dashed line of slope 1, "
+        "and on the left weak nodes have larger errors. Tests theorem 5 of S0, which has no figure."
     }
 
     d: PositiveInt = 10
@@ -61,7 +65,7 @@ class Misalignment(Study):
     over: PositiveInt = 5
     """student width, as a multiple of the teacher width"""
     polarity: NonNegativeFloat = 1
-    """p: the strength of teacher node j is proportional to 1/j^p"""
+    """polarity p: the strength of teacher node j is proportional to 1/j^p"""
     seeds: PositiveInt = 32
     """number of seeds"""
     epochs: PositiveInt = 400
@@ -70,8 +74,6 @@ class Misalignment(Study):
     """SGD steps per epoch"""
     batch: PositiveInt = 16
     """points per step"""
-    lr: PositiveFloat = 0.01
-    """learning rate"""
     n_train: PositiveInt = 10_000
     """number of training points per epoch"""
     n_held_out: PositiveInt = 20_000
@@ -108,29 +110,30 @@ class Misalignment(Study):
             columns = zip(*by_lane, strict=True)
             return {name: (dims[name], torch.stack(column)) for name, column in zip(dims, columns, strict=True)}
 
-        data = sgd(
-            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick,
+        data = fit(
+            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training(),
             probes=[Probe(self.looks, read)],
-        )  # fmt: skip
+        ).rename(lane="seed")  # fmt: skip
         data["strength"] = (("seed", "node"), star.W[1].data.norm(dim=-1).numpy())
         return data.assign_coords(seed=list(seeds), node=range(1, self.m + 1))
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 2, width=3.2, height=2.8, sharey=True)
         rank = result.strength.copy(data=result.strength.values.argsort(-1).argsort(-1))  # 0 is the weakest node
+        colors = shades(self.m)
         for ax, level, label in (
-            (axes[0, 0], result.gradient + 0 * result.alpha, "gradient bound ε"),
-            (axes[0, 1], result.gradient / result.alpha, "ε / max_k |α_kj|"),
+            (axes[0, 0], result.gradient + 0 * result.alpha, "largest gradient ε"),
+            (axes[0, 1], result.gradient / result.alpha, r"ε divided by the largest $|\alpha_{kj}|$"),
         ):
             for r in reversed(range(self.m)):
                 x, y = (a.where(rank == r).values.ravel() for a in (level, result.epsilon))
-                node = {self.m - 1: "strongest node", 0: "weakest node"}.get(r)
-                ax.plot(x, y, ".", label=node, color=_shade(r / max(self.m - 1, 1)), ms=3, alpha=0.6)
+                node, marker = {self.m - 1: ("strongest node", "^"), 0: ("weakest node", "v")}.get(r, (None, "."))
+                ax.plot(x, y, marker, label=node, color=colors[self.m - 1 - r], ms=3, alpha=0.6)
             ends = np.nanquantile(level.values, [0.02, 0.98])
             factor = np.exp(float((np.log(result.epsilon) - np.log(level)).mean()))
             ax.plot(ends, ends * factor, "--", color=GRAY, label="slope 1")
             ax.set(xscale="log", yscale="log", xlabel=label)
-        axes[0, 0].set_ylabel("alignment error of teacher node j")
+        axes[0, 0].set_ylabel("alignment error of teacher node")
         legend(figure, axes[0, 0])
         return {"misalignment": figure}
 
@@ -161,26 +164,20 @@ class Misalignment(Study):
             np.array([power(g, e, fewest=3) for g, e in zip(gradients, worst, strict=True)])
             for gradients in (gradient, np.roll(gradient, 1, axis=0))
         )
-        note = f"The theorem holds for every δ > 0; δ = {DELTA:g} was chosen after a first run."
+        note = f"The theorem has all powers below 1; the power {1 - DELTA:g} was chosen after a first run."
         if self.seeds > 1:
             slope = f"{shuffled.mean():.2f}"
             note += f" Both quantities fall with time: with the gradient of another seed, the slope is {slope}."
         return claim(
             "S0.T5.slope",
-            f"The alignment error falls at least as fast as the power {1 - DELTA:g} of the gradient bound",
+            f"The alignment error falls at least as fast as the power {1 - DELTA:g} of the largest gradient",
             slopes,
             ">",
             1 - DELTA,
             note=note,
-            statistic="slope of log ε_j of the worst node on log ε, over the second half of training on a logarithmic "
-            f"time scale; the bound is 1 − δ with δ = {DELTA:g}",
+            statistic="slope of the log of the alignment error of the worst node against the log of the largest "
+            "gradient, over the second half of training on a logarithmic time scale",
         )
-
-
-def _shade(strength: float) -> tuple[float, float, float]:
-    """Interpolate between the color of weak nodes (0) and that of strong nodes (1)."""
-    weak, strong = np.array([0.93, 0.68, 0.29]), np.array([0.19, 0.39, 0.56])
-    return tuple(weak + strength * (strong - weak))
 
 
 @torch.no_grad()

@@ -8,9 +8,15 @@ from matplotlib.figure import Figure
 from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
-from relulab.lab.show.figure import WIDTHS, legend, panels
+from relulab.lab.show.figure import headline, legend, panels, width_look
 from relulab.subjects.specialization.studies.statements import Statement
-from relulab.subjects.specialization.studies.two_layer_students import SMOKE, Correlation, TwoLayer
+from relulab.subjects.specialization.studies.two_layer_students import (
+    SMOKE,
+    Correlation,
+    TwoLayer,
+    end_loss,
+    recovered_nodes,
+)
 from relulab.subjects.specialization.tools.observation import Observation
 from relulab.train.probe import Reading
 
@@ -29,11 +35,13 @@ class Recovery(TwoLayer):
     source: ClassVar = "SS figure 7; S0 figures 5 and 11"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
     captions: ClassVar = {
-        "recovery": "Share of seeds in which each teacher node is recovered; node 1 is the strongest. Dotted lines "
-        "show an early epoch, solid lines the end of training, and each color is a student width. Strong nodes come "
-        "first, and wider students recover more of the weak ones. Answers figure 7 of SS and figure 5 of S0.",
-        "loss": "Evaluation loss during training, one panel per teacher polarity p and one line per student width. "
-        "Lines are means over the seeds of log₁₀ loss, bands are two standard errors. Answers figure 11 of S0.",
+        "recovery": "Share of seeds in which each teacher node is recovered, by teacher node; node 1 is the strongest. "
+        "One panel per teacher polarity. Colors and markers are student widths; dotted lines show an early epoch, "
+        "solid lines the end of training. Strong nodes come first, and wider students recover more of the weak ones. "
+        "Answers figure 7 of SS and figure 5 of S0.",
+        "loss": "Evaluation loss over epochs, one panel per teacher polarity; each color and marker is a student "
+        "width. Lines are means over the seeds of log₁₀ loss, shaded areas are two standard errors. Answers figure 11 "
+        "of S0.",
     }
 
     threshold: Correlation = 0.95
@@ -54,19 +62,20 @@ class Recovery(TwoLayer):
 
     def _rates(self, result: xr.Dataset) -> Figure:
         figure, axes = panels(1, len(self.polarity), sharey=True)
-        rate = (result.best > self.threshold).mean("seed")
+        rate = recovered_nodes(result, self.threshold).mean("seed")
         for ax, p in zip(axes[0], self.polarity, strict=True):
             for over in self.over:
                 for epoch, line in ((min(self.early, self.epochs), ":"), (self.epochs, "-")):
                     y = rate.sel(polarity=p, over=over, epoch=epoch)
                     label = f"{over}×" if line == "-" else None
-                    ax.plot(y.node, y, line, color=WIDTHS.get(over), label=label, clip_on=False)
-            ax.set(title=f"p = {p:g}", xlabel="teacher node", ylim=(0, 1))
-        axes[0, 0].set_ylabel(f"share recovered (ρ > {self.threshold:g})")
+                    ax.plot(y.node, y, ls=line, ms=3, label=label, clip_on=False, **width_look(over))
+            ax.set(title=f"polarity {p:g}", xlabel="teacher node", ylim=(0, 1))
+        axes[0, 0].set_ylabel("share of seeds that recover")
         when = f"{self.epochs} epochs"
         if self.early < self.epochs:
             when = f"{self.early} (dotted) and {self.epochs} (solid) epochs"
-        figure.suptitle(f"Share of {self.seeds} seeds after {when}", fontsize=9)
+        title = f"Share of {self.seeds} seeds that recover a teacher node (correlation above {self.threshold:g})"
+        headline(figure, f"{title} after {when}")
         legend(figure, axes[0, 0])
         return figure
 
@@ -77,12 +86,22 @@ class Recovery(TwoLayer):
         for ax, p in zip(axes[0], self.polarity, strict=True):
             for over in self.over:
                 y, e = (a.sel(polarity=p, over=over) for a in (mean, error))
-                ax.plot(y.epoch, y, color=WIDTHS.get(over), label=f"{over}×")
-                ax.fill_between(y.epoch, y - 2 * e, y + 2 * e, color=WIDTHS.get(over), alpha=0.2, lw=0)
-            ax.set(title=f"p = {p:g}", xlabel="epoch")
+                ax.plot(y.epoch, y, ms=3, label=f"{over}×", **width_look(over))
+                ax.fill_between(y.epoch, y - 2 * e, y + 2 * e, color=width_look(over)["color"], alpha=0.2, lw=0)
+            ax.set(title=f"polarity {p:g}", xlabel="epoch")
         axes[0, 0].set_ylabel("log₁₀ evaluation loss")
         legend(figure, axes[0, 0])
         return figure
+
+    def statistics(self, result: xr.Dataset) -> dict[str, xr.DataArray]:
+        share = recovered_nodes(result, self.threshold).mean(("over", "polarity", "node"), skipna=False)
+        early = min(self.early, self.epochs)
+        return {
+            "share of teacher nodes recovered": share,
+            f"share of teacher nodes recovered after {early} epochs": share.sel(epoch=early),
+            f"share of teacher nodes recovered after {self.epochs} epochs": share.sel(epoch=self.epochs),
+            **end_loss(result, self.epochs),
+        }
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
         low, high = min(self.over), max(self.over)
@@ -106,23 +125,23 @@ class Recovery(TwoLayer):
             "Strong teacher nodes are recovered first",
             ranks.mean(("over", "polarity"), skipna=True).values,
             within=(-1, 1),
-            statistic=f"rank correlation between strength ‖v*_j‖ and best correlation after {early} epochs, over the "
-            "nodes of a teacher with p > 0",
+            statistic=f"rank correlation between strength and best correlation after {early} epochs, over the nodes of "
+            "a teacher with polarity p > 0",
         )
 
     def _polarized_harder(self, result: xr.Dataset) -> Statement:
-        recovered = (result.best > self.threshold).sel(epoch=self.epochs).mean(("node", "over"))
+        recovered = recovered_nodes(result, self.threshold).sel(epoch=self.epochs).mean(("node", "over"), skipna=False)
         return Statement(
             "SS.F7.polarized-harder",
             "Polarized teachers are harder to recover",
             rank_correlation(result.polarity.values, recovered.transpose("seed", ...).values),
             "<",
             within=(-1, 1),
-            statistic=f"rank correlation between p and the share of nodes recovered after {self.epochs} epochs",
+            statistic=f"rank correlation between polarity and the share of nodes recovered after {self.epochs} epochs",
         )
 
     def _width_weak(self, result: xr.Dataset, low: int, high: int) -> Statement:
-        recovered = (result.best > self.threshold).sel(epoch=self.epochs)
+        recovered = recovered_nodes(result, self.threshold).sel(epoch=self.epochs)
         weak = recovered.where((self.weakness(result) > self.m / 2) & (result.polarity > 0)).mean(("node", "polarity"))
         return Statement(
             "SS.F7.width-weak",
@@ -130,12 +149,12 @@ class Recovery(TwoLayer):
             (weak.sel(over=high) - weak.sel(over=low)).values,
             within=(-1, 1),
             statistic=f"share of the weaker half of the nodes recovered after {self.epochs} epochs, difference "
-            f"{high}× − {low}×, teachers with p > 0",
+            f"{high}× − {low}×, teachers with polarity p > 0",
         )
 
     def _short_of_5x(self, result: xr.Dataset) -> Statement:
         end, middle = self.epochs, max(epoch for epoch in self.looks() if epoch <= self.epochs / 2)
-        share = (result.best > self.threshold).mean(("node", "polarity"))
+        share = recovered_nodes(result, self.threshold).mean(("node", "polarity"), skipna=False)
         at_middle, at_end = (float(share.sel(over=1, epoch=epoch).mean()) for epoch in (middle, end))
         return Statement(
             "SS.F7.short-of-5x",
@@ -160,7 +179,7 @@ class Recovery(TwoLayer):
         gap = np.log10(last.loss.sel(over=low)) - np.log10(last.loss.sel(over=high))
         lower = Statement(
             "S0.F11.width-loss",
-            f"Wider students reach a lower evaluation loss at p = {most:g}",
+            f"Wider students reach a lower evaluation loss at polarity p = {most:g}",
             gap.sel(polarity=most).values,
             statistic=f"log₁₀ evaluation loss after {self.epochs} epochs, difference {low}× − {high}×",
         )
@@ -179,20 +198,20 @@ class Recovery(TwoLayer):
             lower,
             Statement(
                 "S0.F11.width-loss-everywhere",
-                f"Wider students reach a lower evaluation loss at p = {least:g} too",
+                f"Wider students reach a lower evaluation loss at polarity p = {least:g} too",
                 wins.sel(polarity=least).values,
                 ">",
                 0.5,
                 note,
                 within=(0, 1),
-                statistic=f"{share}, at p = {least:g}",
+                statistic=f"{share}, at polarity p = {least:g}",
             ),
             Statement(
                 "S0.F11.polarity-gap",
                 "Width lowers the loss more often for strongly polarized teachers",
                 (wins.sel(polarity=most) - wins.sel(polarity=least)).values,
                 within=(-1, 1),
-                statistic=f"{share}, difference p = {most:g} minus p = {least:g}",
+                statistic=f"{share}, difference of polarities p = {most:g} minus p = {least:g}",
             ),
         ]
 

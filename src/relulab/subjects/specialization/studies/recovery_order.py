@@ -4,12 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps
 from matplotlib.figure import Figure
 from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
-from relulab.lab.show.figure import BLUE, panels
+from relulab.lab.show.figure import BLUE, headline, panels, shades
 from relulab.subjects.specialization.studies.statements import Statement
 from relulab.subjects.specialization.studies.two_layer_students import (
     SMOKE,
@@ -17,6 +16,8 @@ from relulab.subjects.specialization.studies.two_layer_students import (
     Polarities,
     TwoLayer,
     Widths,
+    end_loss,
+    recovered_nodes,
 )
 from relulab.subjects.specialization.tools.observation import Observation
 from relulab.train.probe import Reading
@@ -37,21 +38,22 @@ class RecoveryOrder(TwoLayer):
     presets: ClassVar = {"smoke": {**SMOKE, "over": (5,)}, "quick": {"seeds": 8, "epochs": 30}}
     version: ClassVar = 2  # 2: the variable "favorite" was renamed
     captions: ClassVar = {
-        "best": "Correlation of each teacher node with its best student over the epochs, in one seed, from the "
-        "strongest node (dark) to the weakest (yellow). Strong nodes reach 1 early and weak nodes late. Answers figure "
-        "8 of SS and figure 7 of S0.",
-        "focus": "Correlation of every student with each of the strongest teacher nodes. Rows are seeds, columns are "
-        "teacher nodes, and a student keeps its color along a row. Many students follow node 1 first, and some of them "
-        "leave it later for a weaker node. Answers figure 6 of S0.",
-        "when": "Epoch at which each teacher node is recovered, mean over the seeds with two standard errors; a node "
-        "that is never recovered counts as one epoch after the last. Weaker nodes (higher numbers) are recovered "
-        "later. Puts numbers to figure 8 of SS and figure 7 of S0.",
+        "best": "Correlation of each teacher node with its best student over the epochs, in one seed; one panel per "
+        "teacher polarity and one line per teacher node, from the strongest (dark) to the weakest (light). Strong "
+        "nodes reach 1 early and weak nodes late. Answers figure 8 of SS and figure 7 of S0.",
+        "focus": "Correlation of every student with each of the strongest teacher nodes over the epochs; one line per "
+        "student. Rows are seeds, columns are teacher nodes, and a student keeps its color along a row. Many students "
+        "follow node 1 first, and some of them leave it later for a weaker node. Answers figure 6 of S0.",
+        "when": "Epoch at which each teacher node is recovered, by teacher node, one panel per teacher polarity. "
+        "Dots are means over the seeds, bars two standard errors; a node that is never recovered counts as one epoch "
+        "after the last. Weaker nodes (higher numbers) are recovered later. Puts numbers to figure 8 of SS and figure "
+        "7 of S0.",
     }
 
     over: Widths = (5,)
     """student widths, as multiples of the teacher width"""
     polarity: Polarities = (0.5, 1, 1.5, 2, 2.5)
-    """p: the strength of teacher node j is proportional to 1/j^p"""
+    """polarity p: the strength of teacher node j is proportional to 1/j^p"""
     threshold: Correlation = 0.95
     """correlation above which a teacher node counts as recovered"""
     early: PositiveInt = 1
@@ -88,12 +90,13 @@ class RecoveryOrder(TwoLayer):
         first_seed = result.isel(seed=0)
         figure, axes = panels(1, len(self.polarity), sharey=True)
         for ax, p in zip(axes[0], self.polarity, strict=True):
-            for node, color in zip(first_seed.node, self._colors(), strict=True):
+            for node, color in zip(first_seed.node, shades(self.m), strict=True):
                 ax.plot(first_seed.epoch, first_seed.best.sel(polarity=p, node=node), color=color, lw=0.9)
             loss = np.log10(float(first_seed.loss.sel(polarity=p, epoch=self.epochs)))
-            ax.set(title=f"p = {p:g}, log₁₀ loss = {loss:.2f}", xlabel="epoch", ylim=(0, 1.02))
+            title = f"polarity {p:g}, log₁₀ loss {loss:.2f}".replace("-", "−")
+            ax.set(title=title, xlabel="epoch", ylim=(0, 1.02))
         axes[0, 0].set_ylabel("correlation of the best student")
-        figure.suptitle("Dark: strongest node; yellow: weakest", fontsize=9)
+        headline(figure, "One line per teacher node, from the strongest (dark) to the weakest (light)")
         return figure
 
     def _focus(self, result: xr.Dataset) -> Figure:
@@ -101,7 +104,7 @@ class RecoveryOrder(TwoLayer):
         shown = result.sel(polarity=p).isel(seed=slice(0, 3))
         nodes = range(result.sizes["watched"])
         figure, axes = panels(shown.sizes["seed"], len(nodes), width=2, height=1.5, sharex=True, sharey=True)
-        colors = colormaps["viridis"](np.linspace(0, 1, shown.sizes["student"]))
+        colors = shades(shown.sizes["student"])
         for row, seed in zip(axes, shown.seed, strict=True):
             for ax, node in zip(row, nodes, strict=True):
                 lines = shown.rho.sel(seed=seed).isel(watched=node).transpose("epoch", "student")
@@ -113,7 +116,7 @@ class RecoveryOrder(TwoLayer):
             ax.set_title(f"teacher node {node + 1}", fontsize=8)
         for ax in axes[-1]:
             ax.set_xlabel("epoch")
-        figure.suptitle(f"One line per student, same color along a row; p = {p:g}", fontsize=9)
+        headline(figure, f"One line per student, same color along a row; polarity {p:g}")
         return figure
 
     def _when(self, result: xr.Dataset) -> Figure:
@@ -123,18 +126,28 @@ class RecoveryOrder(TwoLayer):
             epochs = when.sel(polarity=p)
             mean, error = epochs.mean("seed"), epochs.std("seed", ddof=1) / np.sqrt(self.seeds)
             ax.errorbar(epochs.node, mean, 2 * error, fmt="o", ms=3, color=BLUE, lw=1)
-            ax.set(title=f"p = {p:g}", xlabel="teacher node", ylim=(0, self.epochs + 2))
+            ax.set(title=f"polarity {p:g}", xlabel="teacher node", ylim=(0, self.epochs + 2))
         axes[0, 0].set_ylabel("epoch of recovery")
-        figure.suptitle(f"Mean over {self.seeds} seeds", fontsize=9)
+        headline(figure, f"Mean over {self.seeds} seeds")
         return figure
 
-    def _colors(self) -> np.ndarray:
-        return colormaps["viridis"](np.linspace(0, 1, self.m))
-
     def recovered_at(self, result: xr.Dataset) -> xr.DataArray:
-        """Return the first epoch at which each node is recovered, or one more than the last if it never is."""
+        """Return the first epoch at which each node is recovered, or one more than the last if it never is.
+
+        It is NaN for a node that was not recovered before training diverged.
+        """
         above = result.best > self.threshold
-        return above.idxmax("epoch").where(above.any("epoch"), self.epochs + 1)
+        when = above.idxmax("epoch").where(above.any("epoch"), self.epochs + 1)
+        return when.where(above.any("epoch") | result.best.notnull().all("epoch"))
+
+    def statistics(self, result: xr.Dataset) -> dict[str, xr.DataArray]:
+        recovered, networks = recovered_nodes(result, self.threshold), ("over", "polarity", "node")
+        return {
+            "share of teacher nodes recovered": recovered.mean(networks, skipna=False),
+            "epoch of recovery, mean over teacher nodes; a node that is never recovered counts as epoch "
+            f"{self.epochs + 1}": self.recovered_at(result).mean(networks, skipna=False),
+            **end_loss(result, self.epochs),
+        }
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
         if self.m == 1:
@@ -153,8 +166,8 @@ class RecoveryOrder(TwoLayer):
                 "S0.F6.crowd",
                 "Strong nodes are followed by several students",
                 crowd.values,
-                statistic=f"mean number of followers (ρ > {self.threshold:g}) at epoch {self.epochs}, difference "
-                f"{quarter} strongest − {quarter} weakest nodes",
+                statistic=f"mean number of followers (correlation above {self.threshold:g}) at epoch {self.epochs}, "
+                f"difference {quarter} strongest − {quarter} weakest nodes",
             ),
         ]
 
@@ -173,7 +186,7 @@ class RecoveryOrder(TwoLayer):
                 "Teacher nodes are recovered in the order of their strength",
                 ranks.mean(("over", "polarity"), skipna=True).values,
                 within=(-1, 1),
-                statistic="rank correlation between weakness 1/‖v*_j‖ and epoch of recovery over a teacher's nodes",
+                statistic="rank correlation between weakness and epoch of recovery over a teacher's nodes",
             ),
             Statement(
                 "S0.F7.wait",

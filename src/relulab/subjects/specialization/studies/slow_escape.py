@@ -12,15 +12,15 @@ from pydantic import AfterValidator, PositiveInt
 from relulab.core.seeds import Role, stream
 from relulab.core.slope import slopes
 from relulab.lab.claim import Claim, claim
-from relulab.lab.show.figure import GOLD, GRAY, RED, TEAL, panels
+from relulab.lab.show.figure import GOLD, GRAY, RED, TEAL, headline, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.specialization.tools.escape import FLOWS, escape_time
 
 NEAR = 0.05  # allowed distance of a slope from the law's
 STYLES = {
-    "printed": ("ẇ = ‖w‖ g, eq. 8 as printed", RED),
-    "fixed norm": ("‖w‖ held fixed", GOLD),
-    "gradient": ("gradient flow ẇ = g", TEAL),
+    "printed": ("flow of eq. 8, as printed", {"color": RED, "ls": "-", "marker": "s"}),
+    "fixed norm": ("gradient flow, norm held fixed", {"color": GOLD, "ls": (0, (6, 2)), "marker": "D"}),
+    "gradient": ("gradient flow", {"color": TEAL, "ls": "-.", "marker": "^"}),
 }
 WHY = (
     "Near θ = π the gates of student and teacher hardly overlap, so w is not pushed toward w* and ‖w‖ shrinks as "
@@ -44,12 +44,21 @@ class SlowEscape(Study):
     title: ClassVar = "Slow escape from the direction opposite to a teacher node"
     source: ClassVar = "S0 section 5.3, eq. 8"
     remarks: ClassVar = "S0 has no experiment for this statement: the initial weights and all sizes are our choice."
+    symbols: ClassVar = {
+        "w": "weights of the student", "w_k": "weights of student k", "ẇ": "time derivative of w",
+        "w*": "weights of the teacher node",
+        "g": "minus the mean gradient of the loss with respect to w, for Gaussian inputs",
+        "θ": "angle between w and w*", "θ̇": "time derivative of θ", "θ₀": "angle at which the escape ends",
+        "ϵ": "how far the initial angle is from π", "t": "time",
+    }  # fmt: skip
     presets: ClassVar = {"smoke": {"seeds": 2}, "quick": {"seeds": 8}}
     captions: ClassVar = {
-        "escape": "Time until a student that starts at the angle π − ϵ from its teacher node reaches the angle θ₀, as "
-        "a function of ϵ. Dots are seeds, lines are medians. The law 1/ϵ of S0 holds for the flow of eq. 8 and for a "
-        "fixed norm, but under gradient flow the time grows only as 2 ln(1/ϵ). Tests a statement of S0 section 5.3, "
-        "which has no figure."
+        "escape": "Time until a student that starts at the angle π − ϵ from its teacher node reaches the angle θ₀, "
+        "versus ϵ. Small symbols are seeds, colored lines are medians: the flow of eq. 8 (solid, squares), gradient "
+        "flow with the norm held fixed (dashed, diamonds) and gradient flow (dash-dotted, triangles). Gray lines are "
+        "the laws 1/ϵ of S0 (dashed) and 2 ln(1/ϵ) (dotted). The law 1/ϵ holds for the flow of eq. 8 and for a fixed "
+        "norm, but under gradient flow the time grows only as 2 ln(1/ϵ). Tests a statement of S0 section 5.3, which "
+        "has no figure."
     }
 
     d: Annotated[int, Ge(2)] = 10
@@ -88,23 +97,23 @@ class SlowEscape(Study):
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figure, axes = panels(1, 1, width=4.2, height=3.2)
         ax, epsilon = axes[0, 0], np.geomspace(min(self.epsilon), max(self.epsilon), 50)
-        for kind, (label, color) in STYLES.items():
+        for kind, (label, style) in STYLES.items():
             times = result.time.sel(flow=kind)
-            ax.plot(times.epsilon, times.transpose("epsilon", "seed"), "o", color=color, ms=3, alpha=0.5)
-            ax.plot(times.epsilon, times.median("seed"), color=color, lw=3 if kind == "printed" else 1.2, label=label)
+            ax.plot(times.epsilon, times.transpose("epsilon", "seed"), **style | {"ls": "none"}, ms=3, alpha=0.4)
+            ax.plot(times.epsilon, times.median("seed"), lw=3 if kind == "printed" else 1.2, label=label, **style)
         ax.plot(epsilon, 1 / epsilon, "--", color=GRAY, label="1/ϵ, as stated in S0")
         ax.plot(epsilon, 2 * np.log(1 / epsilon), ":", color=GRAY, label="2 ln(1/ϵ)")
-        ax.set(xscale="log", yscale="log", xlabel="ϵ (initial angle θ = π − ϵ)")
-        ax.set_ylabel(f"time until θ = {self.theta_0 / math.pi:.3g} π")
+        ax.set(xscale="log", yscale="log", xlabel="ϵ (the initial angle is π − ϵ)")
+        ax.set_ylabel(f"time until the angle is {self.theta_0 / math.pi:.3g} π")
         ax.legend(fontsize=8)
-        figure.suptitle(f"Dots: {result.sizes['seed']} seeds; lines: medians", fontsize=9)
+        headline(figure, f"Small symbols: {result.sizes['seed']} seeds; lines: medians")
         return {"escape": figure}
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         x = np.log(result.epsilon)
         cases = (
             ("printed", "Under the flow of eq. 8", ""),
-            ("fixed-norm", "Under gradient flow with ‖w‖ held fixed", ""),
+            ("fixed-norm", "Under gradient flow with the norm held fixed", ""),
             ("gradient", "Under gradient flow", WHY),
         )
         claims = []
@@ -113,13 +122,13 @@ class SlowEscape(Study):
             claims.append(
                 claim(
                     f"S0.T7.escape.{kind}",
-                    f"{flow}, the time to escape from θ = π − ϵ grows as 1/ϵ",
+                    f"{flow}, the time to escape from the angle π − ϵ grows as 1/ϵ",
                     abs(powers + 1),
                     "<",
                     NEAR,
                     f"The mean slope is {powers.mean():.3f}. {why}".strip(),
                     (0, math.inf),
-                    statistic="distance from −1 of the slope of log time on log ϵ",
+                    statistic="distance from −1 of the slope of log time against log ϵ",
                 )
             )
         factors = -slopes(x, result.time.sel(flow="gradient"))
@@ -131,7 +140,7 @@ class SlowEscape(Study):
             2 * NEAR,
             f"The mean slope is {factors.mean():.3f}. This law is our result, not one of S0.",
             (0, math.inf),
-            statistic="distance from 2 of the slope of time on ln(1/ϵ)",
+            statistic="distance from 2 of the slope of time against ln(1/ϵ)",
         )
         return [*claims, logarithmic]
 

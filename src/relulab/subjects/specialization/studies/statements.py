@@ -23,14 +23,10 @@ class Statement(NamedTuple):
 
 
 def claimed(statements: Iterable[Statement], lost: Bool[np.ndarray, " seed"]) -> list[Claim]:
-    """Turn statements into claims; seeds whose training diverged become NaN, and a note says how many.
+    """Turn statements into claims; the values of seeds whose training diverged become NaN.
 
     Args:
         statements: Statements with one value per seed, including the diverged ones.
         lost: Which seeds diverged, (seeds,).
     """
-    diverged = f"Training diverged in {lost.sum()} of {len(lost)} seeds: lower lr or sigma." if lost.any() else ""
-    return [
-        claim(*s._replace(values=np.where(lost, np.nan, s.values), note=f"{s.note} {diverged}".strip()))
-        for s in statements
-    ]
+    return [claim(*s._replace(values=np.where(lost, np.nan, s.values))) for s in statements]

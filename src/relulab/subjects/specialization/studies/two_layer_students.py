@@ -12,14 +12,15 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 from relulab.data.inputs import Gaussian, Uniform
 from relulab.data.task import Task
 from relulab.lab.claim import Claim
-from relulab.lab.study import Study, Tick, Unit, blocks, distinct
+from relulab.lab.study import Tick, Unit, blocks, distinct
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.studies.leaky_students import LeakyStudents
 from relulab.subjects.specialization.studies.statements import Statement, claimed
 from relulab.subjects.specialization.tools.observation import Observation, Observer
 from relulab.subjects.specialization.tools.teacher import teacher
+from relulab.train.fit import fit
 from relulab.train.probe import Probe, Reading
-from relulab.train.sgd import sgd
 
 Widths = Annotated[tuple[PositiveInt, ...], Len(min_length=1), AfterValidator(distinct)]
 Polarities = Annotated[tuple[NonNegativeFloat, ...], Len(min_length=1), AfterValidator(distinct)]
@@ -57,12 +58,34 @@ def unstacked(measured: xr.Dataset, /, **lanes: list) -> xr.Dataset:
     return labeled.set_index(lane=tuple(lanes)).unstack("lane")
 
 
-class TwoLayer(Study):
+def recovered_nodes(result: xr.Dataset, threshold: float) -> xr.DataArray:
+    """Return whether each teacher node is recovered, 0 or 1; NaN where training diverged.
+
+    Args:
+        result: The result of a study, with the best correlations as "best".
+        threshold: Correlation above which a node counts as recovered.
+    """
+    return (result.best > threshold).astype(float).where(result.best.notnull())
+
+
+def end_loss(result: xr.Dataset, epochs: int) -> dict[str, xr.DataArray]:
+    """Return the evaluation loss of every seed after training, with its name, for comparisons of settings.
+
+    Args:
+        result: The result of a study.
+        epochs: Number of epochs.
+    """
+    loss = xr.apply_ufunc(np.log10, result.loss.sel(epoch=epochs)).mean(("over", "polarity"), skipna=False)
+    return {f"log₁₀ evaluation loss after {epochs} epochs": loss.drop_vars("epoch")}
+
+
+class TwoLayer(LeakyStudents):
     """Base class of the two-layer studies: students of several widths learn from teachers of several polarities.
 
     A unit is one student width with a block of seeds. All polarities of a seed share data, initial weights and batches.
     """
 
+    symbols: ClassVar[dict[str, str]] = {"σ": "standard deviation of the inputs"}
     remarks: ClassVar[str] = (
         "The setup is that of the authors' released code. It differs from the printed text, which has σ = 10 with "
         "learning rate 0.01: that diverges (sigma=10 trains with lr=0.001). In print, teacher nodes are active on "
@@ -80,7 +103,7 @@ class TwoLayer(Study):
     over: Widths = (1, 2, 5, 10)
     """student widths, as multiples of the teacher width"""
     polarity: Polarities = (0, 0.5, 1, 1.5, 2, 2.5)
-    """p: the strength of teacher node j is proportional to 1/j^p"""
+    """polarity p: the strength of teacher node j is proportional to 1/j^p"""
     seeds: PositiveInt = 32
     """number of seeds: networks of each width and polarity"""
     epochs: PositiveInt = 100
@@ -89,8 +112,6 @@ class TwoLayer(Study):
     """SGD steps per epoch"""
     batch: PositiveInt = 16
     """points per step, drawn with replacement"""
-    lr: PositiveFloat = 0.01
-    """learning rate"""
     n_train: PositiveInt = 10_000
     """number of training points"""
     n_held_out: Annotated[int, Ge(2)] = 10_000
@@ -133,6 +154,7 @@ class TwoLayer(Study):
             fan_out=self.fan_out,
             inputs=inputs,
             root=self.root,
+            slope=self.slope_of_teachers,
         )
         return Task(
             teachers, inputs, seeds=lanes, n_train=self.n_train, n_held_out=self.n_held_out, fresh=self.fresh,
@@ -143,11 +165,12 @@ class TwoLayer(Study):
         over, seeds = unit.values["over"], unit.values["seeds"]
         task = self.task(seeds)
         student = small_normal(
-            (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, dtype=task.dtype
-        )
+            (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, slope=self.slope,
+            dtype=task.dtype,
+        )  # fmt: skip
         observe = Observer(task.teacher, task.held_out())
-        data = sgd(
-            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick,
+        data = fit(
+            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training(),
             probes=[Probe(self.looks(), lambda net: self.read(observe(net)))],
         )  # fmt: skip
         for name, (dims, values) in self.after(student, task, over).items():

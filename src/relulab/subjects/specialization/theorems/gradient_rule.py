@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import differ
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
-from relulab.nets.mlp import MLP, absolute
+from relulab.nets.mlp import MLP, absolute, as_mlp
 from relulab.subjects.specialization.instruments.top_down import Layer, modulation, top_down_layers
 
 ENTRIES = 10_000_000  # size limit of the largest matrix in memory: larger sets of points are split
@@ -71,13 +72,16 @@ def gradient_rule(
     worst = compared.gather(0, share.argmax(0)[None, :, None].expand(1, -1, 2))[0]
     return Finding(
         conditions,
-        tuple(Check(_equation(l, gated), gap, "==", 0.0, error) for l, (gap, error) in enumerate(worst.tolist(), 1)),
+        tuple(
+            Check(_equation(l, gated), gap, "==", 0.0, error, detail=differ(gap, error))
+            for l, (gap, error) in enumerate(worst.tolist(), 1)
+        ),
     )
 
 
 def _equation(l: int, gated: bool) -> str:
     right = f"{f'D_{l} ' if gated else ''}(A_{l} f*_{l} − B_{l} f_{l})"
-    return f"Layer {l}: the largest |g_{l} − {right}| over points and nodes is zero"
+    return f"In layer {l}, g_{l} = {right} at every point"
 
 
 def _equal(name: str, count: int, count_star: int) -> Check:
@@ -87,7 +91,7 @@ def _equal(name: str, count: int, count_star: int) -> Check:
 
 def _double(net: nn.Module) -> MLP:
     """A copy in float64. The network of the caller is not changed."""
-    return deepcopy(net if isinstance(net, MLP) else MLP.of(net)).double()
+    return deepcopy(as_mlp(net)).double()
 
 
 def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor, "L 2"]:
@@ -176,12 +180,14 @@ THEOREM = Theorem(
     statement="At every input and in every layer l, the back-propagated gradient is g_l = D_l [A_l f*_l − B_l f_l], "
     "where A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l. So layer l of the student is trained by layer l of the teacher.",
     symbols={
-        "l": "layer, from 1 to L",
+        "l": "layer, from 1 (the lowest) to L",
+        "L": "number of layers",
         "g_l": "minus the gradient of ½‖f*_L − f_L‖² with respect to the pre-activations of layer l of the student",
         "f_l": "activations of layer l of the student, with a constant 1 for the biases",
         "f*_l": "activations of layer l of the teacher, with a constant 1 for the biases",
         "D_l": "diagonal matrix of the student's gates in layer l: 1 for active units, otherwise 0 or the leaky slope",
-        "V_l": "top-down matrix of the student: V_L = I and V_{l−1} = V_l D_l W_lᵀ, with W_l the weights of layer l",
+        "W_l": "weights of layer l",
+        "V_l": "top-down matrix of the student: V_L = I and V_{l−1} = V_l D_l W_lᵀ",
         "V*_l": "top-down matrix of the teacher, defined in the same way",
         "A_l": "weights of the teacher's nodes in the gradient",
         "B_l": "weights of the student's nodes in the gradient",

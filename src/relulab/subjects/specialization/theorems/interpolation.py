@@ -18,10 +18,11 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, as_mlp
 from relulab.subjects.specialization.theorems.gradient_rule import back_propagated
 
 ENTRIES = 20_000_000  # entries of U in memory at once
@@ -67,13 +68,15 @@ def interpolation(
     for l, (g, f) in enumerate(zip(back_propagated(teacher, student, x), below, strict=True), 1):
         U, epsilon = sizes(g[0], nn.functional.pad(f, (0, 1), value=1.0), batch)
         error = 4 * batch * torch.finfo(x.dtype).eps * U
-        says = f"Layer {l}: the largest ‖U_i‖∞ is at most {factor:.4g} times the largest batch sum"
-        conclusion.append(Check(says, U, "<=", factor * epsilon + 2 * error, error))
+        bound = factor * epsilon + 2 * error
+        says = f"In layer {l}, no ‖U_i‖∞ is larger than {factor:.4g} times ε, the largest entry of a batch sum"
+        detail = f"the largest ‖U_i‖∞ is {number(U)}, must be at most {number(bound)}"
+        conclusion.append(Check(says, U, "<=", bound, error, detail=detail))
     return Finding((condition,), tuple(conclusion))
 
 
 def _first_lane(net: nn.Module) -> MLP:
-    return MLP.of((net if isinstance(net, MLP) else MLP.of(net)).module()).double()
+    return MLP.of(as_mlp(net).module()).double()
 
 
 def sizes(g: Float[Tensor, "N n"], f: Float[Tensor, "N n1"], batch: int) -> tuple[float, float]:
@@ -126,16 +129,17 @@ THEOREM = Theorem(
     "0 or f_{l−1} = 0 there. If every entry of these sums is at most ε in absolute value, then ‖U_i‖∞ ≤ (2 − 1/|B|) ε "
     "at every point. The batch must not contain all points.",
     symbols={
+        "l": "layer, counted from 1",
         "U_i": "g_l f_{l−1}ᵀ at point i: its contribution to the update of layer l",
+        "‖U_i‖∞": "largest entry of U_i in absolute value",
         "B": "a batch of |B| points",
         "g_l": "back-propagated gradient at layer l of the student",
         "f_{l−1}": "activations of the layer below, with a constant 1 for the biases",
-        "l": "layer, from 1 to L",
         "ε": "bound on the entries of all batch sums",
     },
-    in_print="The proof gives ‖U_i‖∞ ≤ (2 − 1/|B|) ε, but the text then concludes ‖g_l‖∞ ≤ ε for networks with "
-    "biases. This does not follow: three points with U = 3/2, −1/2, −1/2 and |B| = 2 have ε = 1. The negative control "
-    "uses them.",
+    in_print="The proof gives ‖U_i‖∞ ≤ (2 − 1/|B|) ε, but the text then concludes ‖g_l‖∞ ≤ ε for networks with biases. "
+    "This does not follow: three points with U_i = 3/2, −1/2, −1/2 and |B| = 2 have ε = 1. The negative control uses "
+    "them.",
     source="S0 theorem 1, section 8.2; SS lemma 2",
     ids=("SS.L2",),
     check=interpolation,

@@ -23,6 +23,7 @@ from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.flow.adaptive import Weights, as_array, flow, integral
 from relulab.flow.trajectory import Trajectory
+from relulab.lab.show.words import differ, number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.theorems.norm_ratio import (
     EPS,
@@ -84,18 +85,26 @@ def negative_feedback(
     rounding = EPS * len(solved[1])
     error = float(np.abs(gaps - gaps_tight).max()) / size + rounding
     simulated, formula = gaps_tight / size
-    equation = "h_k − h_1 equals (h_k − h_1)(0) exp(−∫ (h_k + h_1 + S) dt) (largest difference, divided by ‖w*‖)"
-    shrinks = "The largest |h_k − h_1|/‖w*‖ at the end is at most that at the start"
+    equation = "h_k − h_1 shrinks from its first value by the factor exp(−∫ (h_k + h_1 + S) dt), for all students k"
+    shrinks = "All |h_k − h_1| are smaller at the end than at the start"
     start, end = (float(np.abs(simulated[i]).max()) for i in (0, -1))
+    gap = float(np.abs(simulated - formula).max())
     conclusion = [
-        Check(equation, float(np.abs(simulated - formula).max()), "==", 0.0, error, RESOLUTION),
-        Check(shrinks, end, "<=", start, error),
+        Check(equation, gap, "==", 0.0, error, RESOLUTION, f"{differ(gap, error)}, relative to ‖w*‖"),
+        Check(
+            shrinks,
+            end,
+            "<=",
+            start,
+            error,
+            detail=f"the largest falls from {number(start)} ‖w*‖ to {number(end)} ‖w*‖",
+        ),
     ]
     return Finding(conditions, (*conclusion, *([_aligned(solved, w_star, a)] if aligned else [])))
 
 
 def _positive(says: str, smallest: float, tiny: float) -> Check:
-    return Check(says, smallest, ">=", tiny, detail=f"the smallest is {smallest:.3g}")
+    return Check(says, smallest, ">=", tiny, detail=f"the smallest is {number(smallest)}")
 
 
 def _gaps(path: Trajectory[np.ndarray], w_star: np.ndarray, a: np.ndarray) -> Float[np.ndarray, "2 t m"]:
@@ -122,8 +131,8 @@ def _aligned(solved: list[Trajectory[np.ndarray]], w_star: np.ndarray, a: np.nda
     turn = left / (size - left) if left < size else np.inf
     solver = float(np.abs(angles(loose, w_star) - angles(tight, w_star)).max())
     error = turn + solver + EPS * len(solved[1])
-    says = "The largest angle between a student and w* at the end is zero (in radians)"
-    return Check(says, float(angles(tight, w_star).max()), "==", 0.0, error)
+    says, largest = "Every student points along w* at the end", float(angles(tight, w_star).max())
+    return Check(says, largest, "==", 0.0, error, detail=f"the largest angle with w* is {number(largest)} radians")
 
 
 def _case(away: bool = False, **options) -> Finding:

@@ -24,8 +24,10 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.terms import GRADIENT, LARGEST, PAIR
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases, creases, largest_gradient, seen
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
@@ -70,23 +72,24 @@ def noisy_recovery(
     bounds = promised(pair, j, epsilon)
     size = f"ε = {epsilon:.2g}" + ("" if exact else " (an upper bound)")
     says = f"The boundary of node {j} contains a ball that is 5ε/|α_kj| inside the box and the active side of a student"
-    radius = Check(says, bounds.radius, ">=", 1e-12, detail=f"radius {bounds.radius:.3g} at {size}")
+    radius = Check(says, bounds.radius, ">=", 1e-12, detail=f"its radius is {bounds.radius:.3g} for {size}")
     if not radius.holds:
         return Finding((radius,), ())
     others = Nodes(*(torch.cat([t[:j], t[j + 1 :]]) for t in star))
     apart = _excess(star, j, others, bounds, 1.0)
     conditions = (
         radius,
-        Check("The bound on sin θ̃ is at most 1, so that it is not trivial", bounds.sine, "<=", 1.0),
-        Check("No other teacher node is within the bounds (distance as a multiple of the bounds)", apart, ">=", 1.0),
-    )
+        Check("The bound on sin θ̃ is at most 1, so that it is not trivial", bounds.sine, "<=", 1.0,
+              detail=f"the bound is {number(bounds.sine)}"),
+        Check("No other teacher node is within the bounds", apart, ">=", 1.0,
+              detail=f"the nearest one is at {number(apart)} times the bounds, must be at 1 or more"),
+    )  # fmt: skip
     factor = min(bounds.sine, 1.0) if squared else 1.0
     nearest = _excess(star, j, regular(lowest(pair.student)), bounds, factor)
-    says = (
-        "The nearest student is within the bounds on sin θ̃ and on the bias gap (distance as a multiple of the bounds)"
-    )
+    says = "The nearest student is within the bounds on sin θ̃ and on |b*_j − b|"
+    detail = f"it is at {number(nearest)} times the bounds, must be at 1 or less"
     error = pair.same / (bounds.sine * factor) if math.isfinite(bounds.sine) else 0.0
-    return Finding(conditions, (Check(says, nearest, "<=", 1.0, error),))
+    return Finding(conditions, (Check(says, nearest, "<=", 1.0, error, detail=detail),))
 
 
 def gradient_on(pair: Creases) -> tuple[float, bool]:
@@ -184,22 +187,23 @@ THEOREM = Theorem(
     "student has sin θ̃ ≤ M K ε/|α_kj| and |b*_j − b| ≤ (2 M₀ M K + 5) ε/|α_kj|, unless another teacher node is that "
     "close to j. So strong nodes are recovered at larger gradients.",
     symbols={
-        "g_1": "back-propagated gradient at the hidden layer of the student",
+        **GRADIENT,
+        **LARGEST,
         "ε": "largest gradient on the region",
-        "k": "a student that observes j: it is active somewhere on the boundary of j within the region",
-        "j": "a teacher node",
-        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+        **PAIR,
         "θ̃": "angle between the input weights of j and of the student",
         "b*_j": "bias of j, for input weights of norm one",
         "b": "bias of the student, for input weights of norm one",
         "K": "number of hidden nodes of teacher and student together",
-        "M": "10 V_{d−2}(r)/V_{d−1}(r), with V_n(r) the volume of a ball in R^n and d the number of inputs. Here "
-        "r is the radius of a ball in the boundary of j, 5ε/|α_kj| inside the region and the active side of k",
-        "M₀": "largest ‖x‖ in the region",
+        "M": "10 V_{d−2}(r)/V_{d−1}(r)",
+        "V_n(r)": "volume of a ball of radius r in R^n",
+        "r": "radius of a ball in the boundary of j that lies 5ε/|α_kj| inside the region and the active side of k",
+        "d": "number of inputs",
+        "M₀": "largest norm of a point in the region",
     },
-    in_print="The paper states orders only, ε^{1−δ}/|α_kj| for the angle and ε^{1−2δ}/|α_kj| for the bias, for any δ "
-    "> 0 and with hidden constants. Its proof works with δ = 0 and explicit constants, which are used here. The "
-    "student may be active on the other side of the hyperplane.",
+    in_print="The paper states orders only: powers of ε slightly below 1, divided by |α_kj|, with hidden constants. "
+    "Its proof works with the power 1 and explicit constants, which are used here. The student may be active on the "
+    "other side of the hyperplane.",
     source="S0 theorem 5, lemmas 5 and 6, sections 8.7, 8.8 and 8.13",
     check=noisy_recovery,
     on={TeacherStudent: of_networks},

@@ -20,6 +20,7 @@ from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.flow.adaptive import Field, Weights, as_array, flow, integral, pieces
 from relulab.flow.trajectory import Trajectory
+from relulab.lab.show.words import differ
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 
 LOOSE, TIGHT = 1e-8, 1e-11  # relative tolerances of two solutions, whose difference estimates the error
@@ -74,8 +75,8 @@ def norm_ratio(
     error = np.abs(logs - logs_tight).max() + np.abs(sums - sums_tight).max() + rounding
     gap = np.abs(logs_tight - sums_tight).max()
     right = "∫ (w̄_kᵀ r_k − w̄_1ᵀ r_1) dt" if projected else "∫ (‖r_k‖ − ‖r_1‖) dt"
-    says = f"The change of ln(‖w_k‖/‖w_1‖) equals {right} (largest difference over students and times)"
-    conclusion = (Check(says, float(gap), "==", 0.0, float(error), RESOLUTION),)
+    says = f"The change of ln(‖w_k‖/‖w_1‖) equals {right} for all students k"
+    conclusion = (Check(says, float(gap), "==", 0.0, float(error), RESOLUTION, differ(float(gap), float(error))),)
     return Finding(conditions, conclusion)
 
 
@@ -124,8 +125,9 @@ def _conditions(path: Trajectory[np.ndarray], r: Field, velocity: Field | None, 
     size = max(float(np.abs(given).max()), float(np.abs(required).max()), float(np.finfo(float).tiny))
     rounding = 4 * EPS * sum(path.end.shape)  # sums over students and over coordinates
     deviation = float(np.abs(given - required).max()) / size
-    says = "The flow has the form ẇ_k = ‖w_k‖ r_k (largest deviation as a share of the largest velocity)"
-    return _nonzero(Ws), Check(says, deviation, "==", 0.0, rounding)
+    says = "The flow has the form ẇ_k = ‖w_k‖ r_k"
+    detail = f"{differ(deviation, rounding)}, relative to the largest velocity"
+    return _nonzero(Ws), Check(says, deviation, "==", 0.0, rounding, detail=detail)
 
 
 def common_residue(
@@ -164,6 +166,8 @@ THEOREM = Theorem(
         "w̄_k": "w_k/‖w_k‖, the direction of student k",
         "k'": "another student",
         "t": "time",
+        "w*": "weights of the teacher, in the demonstrations",
+        "a_k": "positive factors, in the demonstrations",
     },
     in_print="The theorem is correct. The form ẇ_k = ‖w_k‖ r_k is not the gradient flow on Gaussian inputs: it takes "
     "the factor ‖w_k‖ from theorem 6 as printed, and the corrected theorem 6 does not have this factor.",
@@ -172,7 +176,9 @@ THEOREM = Theorem(
     demonstrations=(
         Demonstration("Four students with the same residue w* − Σ a_k w_k", Verdict.HOLDS, _case),
         Demonstration("The first student has an additional residue 0.1 w*", Verdict.HOLDS, lambda: _case(0.1)),
-        Demonstration("The flow ẇ = r without the factor ‖w‖", Verdict.NOT_APPLICABLE, lambda: _case(plain=True)),
+        Demonstration(
+            "The flow ẇ_k = r_k, without the factor ‖w_k‖", Verdict.NOT_APPLICABLE, lambda: _case(plain=True)
+        ),
         Demonstration("One student with zero weights", Verdict.NOT_APPLICABLE, lambda: _case(zero=True)),
         Demonstration(
             "Negative control: ‖r_k‖ instead of w̄_kᵀ r_k", Verdict.REFUTED, lambda: _case(0.1, projected=False)

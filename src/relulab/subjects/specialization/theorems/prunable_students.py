@@ -17,9 +17,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.terms import GRADIENT
 from relulab.subjects.specialization.theorems.student_specialization import exact_pair, finite, zero_gradient
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases, creases, largest_gradient, seen
@@ -56,14 +58,19 @@ def prunable_students(
     s = int((sums / resolution)[tested].argmax()) if tested.any() else None
     largest, error = (math.nan, 0.0) if s is None else (float(sums[tested][s]), float(resolution[tested][s]))
     which = " over the students on one side" if one_side else ""
-    says = f"‖Σ v_k‖w_k‖‖{which} is zero on each of these hyperplanes (worst one)"
-    conclusion = [Check(says, largest, "==", 0.0, error)]
+    says = f"Σ v_k‖w_k‖ = 0{which} on each of these hyperplanes"
+    detail = f"the largest norm of such a sum is {number(largest)}; up to {number(error)} is rounding"
+    if s is None:
+        detail = "unknown, because there is no such hyperplane"
+    conclusion = [Check(says, largest, "==", 0.0, error, detail=detail)]
     # students without weights must not add a constant either
     idle = bool((pair.v[pair.of < 0] * nodes.b[pair.of < 0, None].clamp(min=0) == 0).all())
     if tested.any() and bool((observed | ~spare).all()) and not (pair.opposite & spare).any() and idle:
         reach = pair.box.reach(pair.planes).abs().amax(0)[spare]
-        says = "The upper bound on the joint output of all unspecialized students on the box is zero (corollary 1)"
-        conclusion.append(Check(says, float(reach @ sums[spare]), "==", 0.0, float(reach @ resolution[spare])))
+        most, rounding = float(reach @ sums[spare]), float(reach @ resolution[spare])
+        says = "All unspecialized students together add nothing to the outputs on the box (corollary 1)"
+        detail = f"they add at most {number(most)}; up to {number(rounding)} is rounding"
+        conclusion.append(Check(says, most, "==", 0.0, rounding, detail=detail))
     return Finding(conditions, tuple(conclusion))
 
 
@@ -129,16 +136,16 @@ THEOREM = Theorem(
     "of which share a hyperplane. Consider a hyperplane that carries students but no teacher node. If C students with "
     "linearly independent v_k observe it, then Σ v_k‖w_k‖ = 0 over all students k on it, so they can be pruned.",
     symbols={
-        "g_1": "back-propagated gradient at the hidden layer of the student",
+        **GRADIENT,
         "C": "number of outputs",
-        "k": "a student node. It observes a hyperplane if it is active somewhere on it within the region",
+        "k": "a student node",
         "v_k": "output weights of student k, a vector in R^C",
         "w_k": "input weights of student k",
     },
-    in_print="The sum must run over students on both sides of the hyperplane, because σ(z) − σ(−z) = z has no bend. "
-    "Such students may add a linear function, so corollary 1 also requires that all students on the hyperplane are "
-    "active on the same side. The text does not mention this. Here both sides are summed, and the corollary is "
-    "checked only where it applies.",
+    in_print="The sum must run over students on both sides of the hyperplane: a ReLU and its mirror image differ by a "
+    "linear function, which has no bend. Such students may add a linear function, so corollary 1 also requires that "
+    "all students on the hyperplane are active on the same side. The text does not mention this. Here both sides are "
+    "summed, and the corollary is checked only where it applies.",
     source="SS theorem 2 and corollary 1, sections C.5 and C.6; S0 theorem 3",
     ids=("SS.C1", "S0.T3"),
     check=prunable_students,

@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.box import Box
-from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
+from relulab.subjects.specialization.tools.nodes import Nodes, apart, lowest, regular
 
 TRIES = 32  # candidate points per boundary; the one farthest from all other boundaries is used
 SAME = 1e-12  # hyperplanes with a smaller alignment error count as the same
@@ -39,7 +40,7 @@ def relu_independence(
     Points are sampled in the whole box and near every boundary.
 
     Args:
-        nodes: The nodes, with weights (K, d) and biases (K,).
+        nodes: The nodes, for instance ``lowest(net)``, with weights (K, d) and biases (K,).
         box: The region R. None means the whole space, sampled in a cube that all boundaries meet.
         linear: Whether a linear function may be added, as in lemma 4. False, with ``box=None``, is lemma 3.
         as_printed: True treats nodes on the two sides of one hyperplane as distinct, as printed. This is the negative
@@ -69,8 +70,13 @@ def relu_independence(
     # the error grows if two hyperplanes nearly coincide, or if one cuts off only a tiny part of the box
     thin = min(float(distance), float(torch.minimum(-low, high)[visible].min()))
     error = max(error, 100 * len(x) * torch.finfo(x.dtype).eps / thin)
-    says = f"The largest |c_j| of these nodes, in any combination that is 0 at {len(x):,} sampled points, is zero"
-    return Finding(conditions, (Check(says, float(c[:K][visible].max()), "==", 0.0, error, 0.01),))
+    says = "In every combination of the nodes that vanishes on the region, c_j = 0 for each of these nodes j"
+    largest = float(c[:K][visible].max())
+    detail = (
+        f"the largest |c_j| of a combination that is 0 at {len(x):,} sampled points is {number(largest)}; up to "
+        f"{number(error)} is rounding"
+    )
+    return Finding(conditions, (Check(says, largest, "==", 0.0, error, 0.01, detail),))
 
 
 def _conditions(K: int, alive: int, distance: float, visible: int, as_printed: bool) -> tuple[Check, ...]:
@@ -78,14 +84,14 @@ def _conditions(K: int, alive: int, distance: float, visible: int, as_printed: b
     meets = "The boundary of at least one node meets the region"
     return (
         Check("All nodes have nonzero weights", alive, "==", K, detail=f"{alive:,} of {K:,} do"),
-        Check(f"{says} (smallest alignment error between two of them)", distance, ">=", SAME),
+        Check(says, distance, ">=", SAME, detail=apart(distance, SAME)),
         Check(meets, visible, ">=", 1, detail=f"{visible:,} of {K:,} boundaries do"),
     )
 
 
 def _sample(u: Nodes, visible: Bool[Tensor, " K"], box: Box, seed: int) -> Float[Tensor, "N d"]:
     """Points in the whole box and, as in the proof, in cubes around points of each boundary that no other one cuts."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(int(seed))
     K, d = u.w.shape
     top, bottom = torch.where(u.w > 0, box.high, box.low), torch.where(u.w > 0, box.low, box.high)
     low, high = box.reach(u)
@@ -151,8 +157,9 @@ THEOREM = Theorem(
     "linear function of x vanishes on an open region, then c_j = 0 for every node j whose boundary w_jᵀx + b_j = 0 "
     "meets the region.",
     symbols={
-        "σ": "the ReLU, σ(z) = max(z, 0)",
+        "σ(z)": "the ReLU, max(z, 0)",
         "x": "input, a vector in R^d",
+        "d": "number of inputs",
         "j": "a node",
         "w_j": "weights of node j",
         "b_j": "bias of node j",

@@ -25,12 +25,13 @@ from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.inputs import Gaussian, Inputs, Uniform
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import differ, number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
-from relulab.nets.mlp import MLP
+from relulab.nets.hooks import points
+from relulab.nets.mlp import as_mlp
 
 SIGMAS = 4.0  # a number agrees with its expectation within this many standard errors
 RESOLUTION = 0.1  # with a larger error, as a share of the push at θ = 0, the conclusion is undecided
-Z = " (largest z-score)"
 ROUNDING = 1e-13  # relative to the push at θ = 0; the only error where x z f* has no variance
 
 
@@ -54,7 +55,7 @@ def spherical_push(
     >>> spherical_push(torch.tensor([2.0, 0.0]), torch.tensor([1.0, 1.0]), x).verdict.name
     'HOLDS'
     """
-    w, w_star, x = (t.detach().double() for t in (w, w_star, x))
+    w, w_star, x = (points(t).detach().double() for t in (w, w_star, x))
     if not len(w) == len(w_star) == x.shape[1] or len(w) < 2:
         raise UserError(
             f"w has {len(w)} entries, w* {len(w_star)} and the points {x.shape[1]}: expected equal numbers, at least 2"
@@ -72,10 +73,10 @@ def spherical_push(
     plane = torch.linalg.qr(torch.stack([w, w_star], 1)).Q
     inside = gaps @ plane
     error = SIGMAS * float(inside.var(0).sum().sqrt()) / math.sqrt(len(x)) + ROUNDING
-    says = (
-        "The mean of x z f* equals the closed form in the plane of w and w* (distance as a share of the push at θ = 0)"
-    )
-    conclusion = [Check(says, float(inside.mean(0).norm()), "==", 0.0, error, RESOLUTION)]
+    says = "In the plane of w and w*, the mean of x z f* equals the closed form"
+    gap = float(inside.mean(0).norm())
+    detail = f"{differ(gap, error)}, relative to the push at θ = 0"
+    conclusion = [Check(says, gap, "==", 0.0, error, RESOLUTION, detail)]
     if x.shape[1] > 2:
         outside = torch.linalg.qr(torch.cat([plane, torch.eye(len(w), dtype=x.dtype)], 1)).Q[:, 2 : len(w)]
         conclusion.append(_z_scores("The mean of x z f* has no component outside this plane", gaps @ outside, ROUNDING))
@@ -92,7 +93,7 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"])
         student: Another one with the same inputs.
         x: The sample of inputs, (N, d), at least 2 points.
     """
-    nets = [(net if isinstance(net, MLP) else MLP.of(net)).double() for net in (deepcopy(teacher), deepcopy(student))]
+    nets = [as_mlp(net).double() for net in (deepcopy(teacher), deepcopy(student))]
     if any(net.lanes > 1 for net in nets) or nets[0].widths[0] != nets[1].widths[0]:
         raise UserError(
             f"expected one teacher and one student with the same inputs, got {nets[0].lanes} and {nets[1].lanes} "
@@ -104,15 +105,22 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"])
         raise UserError("all nodes of a lowest layer have zero weights: expected nonzero weights, which have an angle")
     biases = [
         Check(
-            f"The largest |bias| in the lowest layer of the {name} is zero", float(net.b[0].data.abs().max()), "==", 0.0
+            f"The nodes in the lowest layer of the {name} have no bias",
+            largest,
+            "==",
+            0.0,
+            detail=f"the largest bias is {number(largest)} in absolute value",
         )
         for name, net in zip(("teacher", "student"), nets, strict=True)
+        for largest in (float(net.b[0].data.abs().max()),)
     ]
     nearest = (normalize(alive_star) @ normalize(alive).T).argmax(1)
     findings = [spherical_push(alive[k], w_star, x) for w_star, k in zip(alive_star, nearest, strict=True)]
     pairs = list(zip(range(len(alive_star)), nearest.tolist(), findings, strict=True))
     conclusion = [
-        replace(c, says=f"Teacher node {j}, student node {k}: {c.says}") for j, k, f in pairs for c in f.conclusion
+        replace(c, says=f"For teacher node {j} and student node {k}, {c.says[0].lower()}{c.says[1:]}")
+        for j, k, f in pairs
+        for c in f.conclusion
     ]
     worst = max(findings, key=lambda f: max(c.measured - c.bound for c in f.conditions))
     return Finding((*biases, *worst.conditions), tuple(conclusion))
@@ -133,7 +141,7 @@ def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
     return (
         _z_scores("The means of all coordinates are zero", x),
         _z_scores("The mean squares of all coordinates are E‖x‖²/d", x**2 - square / d),
-        Check(f"The mean products of different coordinates are zero{Z}", float(z), "<=", _bound(d * (d - 1) // 2)),
+        _by_chance("The mean products of different coordinates are zero", float(z), d * (d - 1) // 2),
         _z_scores(fourth, along**4 - 3 * square**2 / (d * (d + 2))),
     )
 
@@ -141,7 +149,13 @@ def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
 def _z_scores(says: str, values: Float[Tensor, "N k"], rounding: float = 0.0) -> Check:
     """Check that every column has mean zero, by the largest mean in standard errors."""
     z = values.mean(0) / (values.std(0) / math.sqrt(len(values)) + rounding)
-    return Check(f"{says}{Z}", float(z.abs().max()), "<=", _bound(values.shape[1]))
+    return _by_chance(says, float(z.abs().max()), values.shape[1])
+
+
+def _by_chance(says: str, z: float, count: int) -> Check:
+    """Check that the largest of ``count`` z-scores can be chance."""
+    detail = f"the largest z-score is {number(z)}; up to {number(_bound(count))} can be chance"
+    return Check(says, z, "<=", _bound(count), detail=detail)
 
 
 def _bound(count: int) -> float:

@@ -10,6 +10,8 @@ not apply to finitely many points: hyperplanes can move there without crossing a
 Everything is decided from the weights, up to the rounding errors shown.
 """
 
+import math
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -17,13 +19,15 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.lab.inputs.teacher_student import TeacherStudent
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.terms import GRADIENT, PAIR
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases, creases, gradient_at, largest_gradient, seen
-from relulab.subjects.specialization.tools.nodes import lowest
+from relulab.subjects.specialization.tools.nodes import apart, lowest
 from relulab.subjects.specialization.tools.teacher import teacher as random_teacher
 
 
@@ -50,13 +54,17 @@ def student_specialization(
     count = int(observed.sum())
     says, detail = (
         "A student with α_kj ≠ 0 observes at least one teacher node",
-        f"{count:,} of {len(observed):,} observed",
+        f"{count:,} of {len(observed):,} teacher nodes are observed",
     )
     condition = Check(says, count, ">=", 1, detail=detail)
-    side = ", active on the same side," if oriented else ""
-    says = f"The largest alignment error between an observed teacher node and its nearest student{side} is zero"
-    worst = epsilon[observed].max() if observed.any() else torch.tensor(torch.nan)
-    return Finding((*zero_gradient(pair), condition), (Check(says, float(worst), "==", 0.0, pair.same),))
+    side = " that is active on the same side" if oriented else ""
+    says = f"Every observed teacher node shares its hyperplane with a student{side}"
+    worst = float(epsilon[observed].max()) if observed.any() else math.nan
+    detail = "unknown, because no teacher node is observed"
+    if observed.any():
+        nearest = f"the largest alignment error between such a node and its nearest student{side}"
+        detail = f"{nearest} is {number(worst)}; up to {number(pair.same)} is rounding"
+    return Finding((*zero_gradient(pair), condition), (Check(says, worst, "==", 0.0, pair.same, detail=detail),))
 
 
 def zero_gradient(pair: Creases) -> tuple[Check, ...]:
@@ -67,13 +75,15 @@ def zero_gradient(pair: Creases) -> tuple[Check, ...]:
     visible = int(((low < 0) & (high > 0)).sum())
     bound, allowance = largest_gradient(pair)
     k = (bound / allowance.clamp(min=torch.finfo(bound.dtype).tiny)).argmax()
-    says = "No two teacher nodes share a hyperplane (smallest alignment error between two of them)"
     detail = f"{visible:,} of {len(star.w):,} do"
+    largest, rounding = float(bound[k]), float(allowance[k])
+    zero = f"|g_1| is at most {number(largest)}; up to {number(rounding)} is rounding"
     return (
-        Check(says, float(distance), ">=", 2 * pair.same),
+        Check("No two teacher nodes share a hyperplane", float(distance), ">=", 2 * pair.same,
+              detail=apart(float(distance), 2 * pair.same)),
         Check("The boundaries of all teacher nodes meet the box", visible, "==", len(star.w), detail=detail),
-        Check("The upper bound on |g_1| over the box is zero", float(bound[k]), "==", 0.0, float(allowance[k])),
-    )
+        Check("The gradient g_1 is zero on the box", largest, "==", 0.0, rounding, detail=zero),
+    )  # fmt: skip
 
 
 def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> tuple[Check, ...]:
@@ -89,11 +99,13 @@ def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> t
     if not g_1.numel():
         raise UserError(f"points have shape {tuple(x.shape)}: expected at least one point")
     says = "The region is open, so it contains infinitely many points"
-    detail = f"{len(x):,} points were given; set box=true to use the box that they span"
+    detail = f"{len(x):,} points were given; set `box=true` to use the box that they span"
+    largest, rounding = float(g_1.abs().max()), float(allowance.max())
     return (
         Check(says, 0, ">=", 1, detail=detail),
-        Check("The largest |g_1| at these points is zero", float(g_1.abs().max()), "==", 0.0, float(allowance.max())),
-    )
+        Check("The gradient g_1 is zero at these points", largest, "==", 0.0, rounding,
+              detail=f"the largest |g_1| is {number(largest)}; up to {number(rounding)} is rounding"),
+    )  # fmt: skip
 
 
 def _observed(pair: Creases) -> Bool[Tensor, " m"]:
@@ -162,14 +174,12 @@ THEOREM = Theorem(
     "hyperplane. If a student k observes a teacher node j there and α_kj ≠ 0, then j shares its hyperplane with some "
     "student.",
     symbols={
-        "g_1": "back-propagated gradient at the hidden layer of the student",
-        "k": "a student node. It observes j if it is active somewhere on the boundary of j within the region",
-        "j": "a teacher node",
-        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+        **GRADIENT,
+        **PAIR,
     },
-    in_print="The text claims alignment including the side: w = γ w*_j with γ > 0 in S0. Only the hyperplane is "
-    "determined. Since σ(z) = σ(−z) + z, a student may be active on the other side if other students add the linear "
-    "function z. The negative control is the claim including the side.",
+    in_print="The text claims more: that the student is also active on the same side as the teacher node. Only the "
+    "hyperplane is determined. A ReLU and its mirror image differ by a linear function, so a student may be active on "
+    "the other side if other students add this linear function. The negative control is the claim including the side.",
     source="SS theorem 1, section C.4; S0 theorem 2",
     ids=("S0.T2",),
     check=student_specialization,

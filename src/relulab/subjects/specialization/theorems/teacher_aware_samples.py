@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
+from relulab.subjects.specialization.terms import BANDS, GRADIENT, LARGEST, PAIR
 from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialized
 from relulab.subjects.specialization.tools.shifted_students import shifted_students
 
@@ -64,23 +65,17 @@ THEOREM = Theorem(
     "on x ± 2ε' w̃*_j for each point x within ε' of that boundary, and if no other teacher node is ε-aligned with j, "
     "then the hyperplane of some student is ε-aligned with that of j.",
     symbols={
-        "j": "a teacher node",
-        "k": "a student node that is active near the boundary of j",
+        **PAIR,
+        **BANDS,
         "x": "a point of the data set",
         "w̃*_j": "weights of teacher node j without the bias, scaled to norm one",
-        "ε": "alignment error: the sine of the angle and the bias gap are at most ε, for weights of norm one",
-        "ε'": "half-width of a band around the boundary of j",
-        "M₁": "(1 + γ)/t₁, where t₁ is a half-width for which no band across the points contains too many of them",
-        "M₂": "1 + γ + M₁ (|b_j| + t₂), where b_j is the bias of j and few points are farther out than t₂",
         "γ": "2",
-        "K": "number of hidden nodes of teacher and student together",
-        "d": "number of inputs",
-        "g_1": "back-propagated gradient at the hidden layer of the student",
-        "α_kj": "v_kᵀv*_j, the inner product of the output weights of k and j",
+        **GRADIENT,
+        **LARGEST,
     },
     in_print="The paper gives the number of points and the bound on the gradient up to constants only. Here all "
-    "constants are computed from the given points. In the proof of lemma 6, the flipped hyperplane [−w̃, b] should "
-    "read [−w̃, −b]. With this correction, a student that is active on the other side of the hyperplane counts as "
+    "constants are computed from the given points. In the proof of lemma 6, the bias of the flipped hyperplane has "
+    "the wrong sign. With this correction, a student that is active on the other side of the hyperplane counts as "
     "aligned, too. Definition 7 moves every point within ε of the boundary. As in the proof, only points within ε' "
     "are moved here, so that each gets a neighbor on the other side.",
     source="SS theorem 4; theorem 7 in section D.1",

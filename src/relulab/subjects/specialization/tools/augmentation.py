@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.short_repr import short_repr
 from relulab.nets.hooks import points
 from relulab.subjects.specialization.instruments.observers import in_band
 from relulab.subjects.specialization.tools.nodes import Nodes, regular
@@ -27,10 +28,16 @@ class Augmented(NamedTuple):
 
     ``labels[row]`` copies labels to the new points. The output of the teacher at a moved point may differ, so compute
     it with the teacher if possible.
+
+    Args:
+        x: The points, (M, d).
+        row: The row of the given point that each point comes from, (M,).
     """
 
     x: Float[Tensor, "M d"]
     row: Int[Tensor, " M"]
+
+    __repr__ = short_repr
 
 
 def teacher_agnostic(x: Tensor | np.ndarray, step: float) -> Augmented:

@@ -7,15 +7,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import above, at_least
+from relulab.core.short_repr import short_repr
 from relulab.nets.hooks import points
 from relulab.subjects.specialization.tools.nodes import Nodes
 
 
 class Box(NamedTuple):
-    """All x with low ≤ x ≤ high in every coordinate."""
+    """All x with low ≤ x ≤ high in every coordinate.
+
+    Args:
+        low: The lower limits, (d,); ``Box.of(x)`` is the smallest box around points.
+        high: The upper limits, (d,); ``Box.of(x)`` is the smallest box around points.
+    """
 
     low: Float[Tensor, " d"]
     high: Float[Tensor, " d_"]
+
+    __repr__ = short_repr
 
     @classmethod
     def of(cls, x: Tensor) -> "Box":
@@ -37,9 +46,11 @@ class Box(NamedTuple):
         """The cube [−half, half]^d in float64.
 
         Args:
-            d: Number of inputs.
-            half: Half the length of each side.
+            d: Number of inputs, at least 1.
+            half: Half the length of each side, above 0.
         """
+        at_least(1, d=d)
+        above(0, half=half)
         return cls(*torch.full((2, d), half, dtype=torch.float64).mul(torch.tensor([[-1.0], [1.0]])).unbind())
 
     def fits(self, d: int) -> "Box":
@@ -98,5 +109,6 @@ class Box(NamedTuple):
             n: Number of points.
             generator: Random generator of torch.
         """
+        at_least(0, n=n)
         u = torch.rand(n, len(self.low), generator=generator, dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)

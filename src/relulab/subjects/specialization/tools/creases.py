@@ -7,11 +7,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.core.short_repr import short_repr
 from relulab.nets.mlp import MLP, absolute
 from relulab.subjects.specialization.instruments.alignment import alignment
-from relulab.subjects.specialization.instruments.observers import sight
+from relulab.subjects.specialization.instruments.observers import active_on
 from relulab.subjects.specialization.tools.box import Box
-from relulab.subjects.specialization.tools.groups import assign_leaders, two_layer
+from relulab.subjects.specialization.tools.groups import assign_leaders, check_finite, two_layer
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
 
 EPS = torch.finfo(torch.float64).eps
@@ -40,6 +41,8 @@ class Creases:
     bend_star: Float[Tensor, "s C"]
     bend: Float[Tensor, "s C"]
     same: float
+
+    __repr__ = short_repr
 
     @property
     def v(self) -> Float[Tensor, "n C"]:
@@ -76,6 +79,8 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
         raise UserError(
             f"the teacher has widths {nets[0].widths} and the student {nets[1].widths}: inputs and outputs must agree"
         )
+    for net in nets:
+        check_finite(net)
     box = box.fits(nets[0].widths[0])
     rounded = torch.cat([_rounding(lowest(net), box) for net in nets])
     teacher, student = (_framed(net, box) for net in nets)
@@ -120,7 +125,7 @@ def seen(pair: Creases) -> Bool[Tensor, "s n"]:
     nodes = regular(lowest(pair.student))
     low, high = pair.box.reach(pair.planes)
     cut = (low < -pair.same) & (high > pair.same)
-    observes = (sight(pair.planes, nodes, *pair.box) > pair.same) & cut[:, None]
+    observes = active_on(pair.planes, nodes, *pair.box, above=pair.same) & cut[:, None]
     # a node is 0 on its own hyperplane
     own = pair.of.clamp(min=0) == torch.arange(len(cut), device=cut.device)[:, None]
     return observes & ~(own & (pair.of >= 0))

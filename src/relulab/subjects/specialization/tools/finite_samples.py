@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
+from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Finding
 from relulab.nets.hooks import points
 from relulab.nets.mlp import MLP
@@ -88,8 +89,9 @@ def specialized(pair: Pair, epsilon: float, node: int | None, setting: Setting, 
     if math.isinf(best.M):  # with too few points, (b) to (d) are not defined
         return Finding(conditions[:2], ())
     nearest = alignment(Nodes(star.w[j : j + 1], star.b[j : j + 1]), pair.nodes, either_side=True).min()
-    says = f"The alignment error between teacher node {j} and its nearest student is at most ε"
-    return Finding(conditions, (Check(says, float(nearest), "<=", epsilon),))
+    says = f"The hyperplane of some student is ε-aligned with that of teacher node {j}"
+    detail = f"the alignment error of the nearest student is {number(float(nearest))}, must be at most {epsilon:g}"
+    return Finding(conditions, (Check(says, float(nearest), "<=", epsilon, detail=detail),))
 
 
 class _Try(NamedTuple):
@@ -112,16 +114,28 @@ def _conditions(pair: Pair, j: int, best: _Try, epsilon: float, setting: Setting
     g, allowance = _gradient(pair, j, best.width, setting)
     band = f"within ε' = {best.width:.2g} of the boundary of node {j}, where student {best.k} is active"
     detail = f"{best.count:,} points; at least {math.ceil(best.needed):,} are needed"
-    unknown = "M₁ cannot be bounded with more than three inputs" if math.isnan(best.M) else ""
+    product = best.M * best.width
+    unknown = f"max(M₁, M₂) ε' is {number(product)}, must be at most {epsilon:g}"
+    if math.isnan(best.M):
+        unknown = "unknown, because M₁ cannot be bounded with more than three inputs"
     tiny, above = float(torch.finfo(pair.x.dtype).tiny), math.nextafter(epsilon, math.inf)
-    other = "(c) The alignment error between this node and any other teacher node exceeds ε"
-    small = f"(d) The largest |g_1| on the points and their augmentation is at most |α_kj| {bound}"
+    other = "(c) No other teacher node is ε-aligned with this one"
+    others = f"the smallest alignment error is {number(float(gap.min()))}, must exceed {epsilon:g}"
+    if not torch.isfinite(gap.min()):
+        others = "there is no other teacher node"
+    small = f"(d) ‖g_1‖∞ is at most |α_kj| {bound} on the points and their augmentation"
     return (
-        Check(f"Student {best.k} has α_kj ≠ 0", best.alpha, ">=", tiny, detail=f"|α_kj| = {best.alpha:.3g}"),
+        Check(
+            f"Student k = {best.k} has α_kj ≠ 0 for teacher node j = {j}",
+            best.alpha,
+            ">=",
+            tiny,
+            detail=f"|α_kj| = {best.alpha:.3g}",
+        ),
         Check(f"(a) Enough points lie {band}", best.count, ">=", best.needed, detail=detail),
-        Check("(b) max(M₁, M₂) ε' is at most ε", best.M * best.width, "<=", epsilon, detail=unknown),
-        Check(other, float(gap.min()), ">=", above),
-        Check(small, g, "<=", allowed, allowance),
+        Check("(b) max(M₁, M₂) ε' is at most ε", product, "<=", epsilon, detail=unknown),
+        Check(other, float(gap.min()), ">=", above, detail=others),
+        Check(small, g, "<=", allowed, allowance, detail=f"it is {number(g)}, must be at most {number(allowed)}"),
     )
 
 

@@ -7,7 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.nets.mlp import MLP
+from relulab.core.short_repr import counted
+from relulab.nets.mlp import MLP, as_mlp
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.nodes import Nodes, regular
 
@@ -26,6 +27,11 @@ class Groups:
     a: Float[Tensor, "s C"]
     c: Float[Tensor, " C"]
 
+    def __repr__(self) -> str:
+        shared, dead = int((self.sizes > 1).sum()), int((self.of < 0).sum())
+        zero = f", {counted(dead, 'node')} with zero weights" if dead else ""
+        return f"Groups({counted(len(self.of), 'node')} in {counted(len(self), 'group')}, {shared} with several{zero})"
+
     def __len__(self) -> int:
         return len(self.a)
 
@@ -41,7 +47,7 @@ def two_layer(net: nn.Module) -> MLP:
     Args:
         net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers.
     """
-    net = net if isinstance(net, MLP) else MLP.of(net)
+    net = as_mlp(net)
     if net.depth != 2 or net.lanes != 1 or net.slope:
         leaky = f", leaky with slope {net.slope:g}" if net.slope else ""
         raise UserError(
@@ -49,6 +55,19 @@ def two_layer(net: nn.Module) -> MLP:
             "of a two-layer network"
         )
     return MLP.of(net.module()).double()
+
+
+def check_finite(net: MLP) -> None:
+    """Raise an error if a network has weights that are NaN or infinite.
+
+    Args:
+        net: The network.
+    """
+    if not all(p.data.isfinite().all() for p in net.parameters()):
+        raise UserError(
+            "expected a network with finite weights, got NaN or infinite ones, so its training diverged: use a smaller "
+            "learning rate"
+        )
 
 
 def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
@@ -72,6 +91,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     if not epsilon >= 0:
         raise UserError(f"expected an epsilon of at least 0, got {epsilon}")
     net = two_layer(net)
+    check_finite(net)
     nodes, v = Nodes(net.W[0].data[0].T, net.b[0].data[0, 0]), net.W[1].data[0]
     norm = nodes.w.norm(dim=1)
     dead = norm == 0

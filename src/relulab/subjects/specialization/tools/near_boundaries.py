@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from relulab.core.errors import UserError
+from relulab.core.ranges import at_least
 from relulab.subjects.specialization.tools.augmentation import hyperplanes
 from relulab.subjects.specialization.tools.nodes import Nodes
 
@@ -67,6 +68,7 @@ class NearBoundaries:
             rng: Random generator of NumPy.
             n: Number of points.
         """
+        at_least(0, n=n)
         w, b = (t.numpy() for t in self.nodes)
         count = -(-n // (3 if self.on_boundary else 2))
         j = np.arange(count) % len(w)

@@ -1,5 +1,6 @@
 """Nodes of a layer as hyperplanes: weights and biases, one row per node."""
 
+import math
 from copy import deepcopy
 from typing import NamedTuple
 
@@ -8,14 +9,23 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.nets.mlp import MLP
+from relulab.core.short_repr import short_repr
+from relulab.lab.show.words import number
+from relulab.nets.mlp import MLP, as_mlp
 
 
 class Nodes(NamedTuple):
-    """Nodes σ(w̃ᵀx + b) of one network, or of several networks with a leading lane axis."""
+    """Nodes σ(w̃ᵀx + b) of one network, or of several networks with a leading lane axis.
+
+    Args:
+        w: Weights, (…, n, d), one row per node; ``lowest(net)`` gives the nodes of a network.
+        b: Biases, (…, n), one per node; ``lowest(net)`` gives the nodes of a network.
+    """
 
     w: Float[Tensor, "*lane n d"]
     b: Float[Tensor, "*lane n"]
+
+    __repr__ = short_repr
 
 
 def lowest(net: nn.Module, lane: int = 0) -> Nodes:
@@ -28,10 +38,11 @@ def lowest(net: nn.Module, lane: int = 0) -> Nodes:
     >>> lowest(MLP((3, 5, 2))).w.shape
     torch.Size([5, 3])
     """
-    net = net if isinstance(net, MLP) else MLP.of(net)
+    net = as_mlp(net)
     if net.depth < 2:
         raise UserError(f"expected a network with at least two layers, got {net.depth}: one layer has no hidden nodes")
-    return Nodes(net.W[0].data[lane].T.double(), net.b[0].data[lane, 0].double())
+    net = net.lane(lane)
+    return Nodes(net.W[0].data[0].T.double(), net.b[0].data[0, 0].double())
 
 
 def regularized(net: nn.Module) -> MLP:
@@ -47,7 +58,7 @@ def regularized(net: nn.Module) -> MLP:
     >>> [p.data[0].tolist() for p in regularized(net).W]
     [[[0.6000000238418579], [0.800000011920929]], [[10.0]]]
     """
-    net = deepcopy(net if isinstance(net, MLP) else MLP.of(net))
+    net = deepcopy(as_mlp(net))
     for W, b, above in zip(net.W[:-1], net.b[:-1], net.W[1:], strict=True):
         norm = W.data.norm(dim=-2, keepdim=True)
         norm = norm.where(norm > 0, 1)
@@ -60,8 +71,10 @@ def regularized(net: nn.Module) -> MLP:
 def regular(nodes: Nodes) -> Nodes:
     """Scale nodes to ‖w̃‖ = 1 (SS definition 1). A node with zero weights has no hyperplane and becomes 0.
 
+    A node with weights that are NaN or infinite becomes NaN.
+
     Args:
-        nodes: Nodes with weights (…, n, d) and biases (…, n).
+        nodes: Nodes with weights (…, n, d) and biases (…, n), for instance ``lowest(net)``.
 
     >>> [t.tolist() for t in regular(Nodes(torch.tensor([[3.0, 4.0]]), torch.tensor([10.0])))]
     [[[0.6000000238418579, 0.800000011920929]], [2.0]]
@@ -69,5 +82,21 @@ def regular(nodes: Nodes) -> Nodes:
     largest = nodes.w.abs().amax(-1)
     # divide by the largest entry first, since squares of very large or small weights would over- or underflow
     norm = (nodes.w / largest.where(largest > 0, 1).unsqueeze(-1)).norm(dim=-1) * largest
-    safe = norm.where(norm > 0, 1)
-    return Nodes(nodes.w / safe.unsqueeze(-1), torch.where(norm > 0, nodes.b / safe, 0))
+    safe = norm.where(norm != 0, 1)  # NaN stays NaN
+    return Nodes(nodes.w / safe.unsqueeze(-1), torch.where(norm != 0, nodes.b / safe, 0))
+
+
+def apart(error: float, least: float) -> str:
+    """How far two of some hyperplanes are apart, in words.
+
+    Args:
+        error: The smallest alignment error between two of them.
+        least: The smallest one that counts as apart.
+
+    >>> apart(0.25, 1e-12)
+    'the smallest alignment error between two of them is 0.25; below 1e-12 they would count as the same'
+    """
+    if math.isinf(error):
+        return "there is only one"
+    same = f"below {number(least)} they would count as the same"
+    return f"the smallest alignment error between two of them is {number(error)}; {same}"

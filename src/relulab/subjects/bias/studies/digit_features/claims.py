@@ -131,7 +131,8 @@ def _weights(result: xr.Dataset) -> list[Claim]:
               f"{values.shape[1]}. After training, the largest are "
               + ", ".join(f"{v:.2f}" for v in values[:, :6].mean(0)) + " on average.", (0, values.shape[1]),
               "number of singular values of W₇ above a tenth of the largest"),
-        claim("IB.F4.two-groups", "Neurons away from the origin form two groups by the sign of W₈", grouped, ">", 0.5,
+        claim("IB.F4.two-groups", "Neurons away from the origin form two groups by the sign of their output weight",
+              grouped, ">", 0.5,
               f"\"Away\" means a distance above {NEAR:.0%} of the largest one, in the plane of the top two singular "
               f"directions. The cosine between the means of the two groups is {cosine.mean():.2f}. Of the "
               f"{near.mean():.0f} neurons closer to the origin, {rarer.mean():.0%} have the rarer sign.", (0, 1),

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from relulab.subjects.bias.tools.digit_net import LAYERS, layer_features
+from relulab.subjects.bias.tools.finite_svd import finite_svd
 from relulab.subjects.bias.tools.similarity import KINDS, Pairs, more_alike, pairs
 
 SIDES = ("before", "after")
@@ -149,7 +150,7 @@ def singular_values(net: nn.Sequential) -> Float64[np.ndarray, " n"]:
     Args:
         net: A ``digit_net``.
     """
-    return torch.linalg.svdvals(_linear(net, "fc7").weight.detach().double()).numpy()
+    return finite_svd(_linear(net, "fc7").weight.detach().double())[1].numpy()
 
 
 def neurons(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " N"]) -> xr.Dataset:
@@ -165,7 +166,7 @@ def neurons(net: nn.Sequential, x: Float[Tensor, "N 1 28 28"], y: Int[Tensor, " 
         y: Labels 0 and 1, (N,).
     """
     W, outer = _linear(net, "fc7").weight.detach().double(), _linear(net, "fc8").weight.detach().double()[0]
-    U, S, _ = torch.linalg.svd(W, full_matrices=False)
+    U, S = finite_svd(W)
     place = U[:, :2] * S[:2]
     orientation = torch.stack([(place[:, 0] * outer).sum(), place[:, 1].sum()])
     place = place * torch.where(orientation < 0, -1.0, 1.0)

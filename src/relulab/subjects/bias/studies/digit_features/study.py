@@ -1,6 +1,6 @@
 """IB figures 3 and 4: similarity of MNIST zeros and ones in the layers of a convolutional network, and its W₇."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ import xarray as xr
 from annotated_types import Ge, Gt, Lt
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -17,7 +17,8 @@ from relulab.core.seeds import Role, stream
 from relulab.data.mnist import HOW, Digits, mnist
 from relulab.data.tensor_task import TensorTask
 from relulab.lab.claim import Claim
-from relulab.lab.study import Study, Tick, Unit
+from relulab.lab.study import Tick, Unit
+from relulab.lab.trained_study import TrainedStudy
 from relulab.subjects.bias.studies.digit_features import claims, drawing
 from relulab.subjects.bias.studies.digit_features.measures import (
     accuracy,
@@ -29,14 +30,13 @@ from relulab.subjects.bias.studies.digit_features.measures import (
 )
 from relulab.subjects.bias.tools.digit_net import MACS, digit_net
 from relulab.train.fit import fit
-from relulab.train.optimizers import Adam
 from relulab.train.probe import Probe, Reading
 
 CLASSES = (0, 1)
 FIT = ("loss", "accuracy")
 
 
-class DigitFeatures(Study):
+class DigitFeatures(TrainedStudy):
     """Does a deep network make real data orthogonally separable in its upper layers, and do its weights have low rank?
 
     The network of IB table 1, with six convolutions and two fully connected layers, learns to distinguish zeros and
@@ -60,18 +60,24 @@ class DigitFeatures(Study):
     )
     captions: ClassVar = {
         "similarity": "Histograms of the inner products of pairs of held-out digits after training, for one network: "
-        "different classes (blue), two zeros (orange) and two ones (green), in the images and in each layer after the "
-        "ReLU; the last panel is layer 7 before the ReLU. Orthogonal separability requires all blue values at or below "
-        "0 and all others above 0. Answers figure 3 of IB.",
+        "different classes (blue, solid line), two zeros (gold, dashed) and two ones (green, dotted), in the images "
+        "and in each layer after the ReLU; the last panel is layer 7 before the ReLU. The horizontal axis is the inner "
+        "product, the vertical axis the share of pairs. Orthogonal separability requires all blue values at or below 0 "
+        "and all others above 0. Answers figure 3 of IB.",
         "cosines": "Cosines of pairs of held-out digits by layer, before training, after training, and after training "
-        "but before the ReLU: the median, the middle 50% and the middle 98% of pairs, averaged over seeds. After "
-        "training, different classes become less similar from layer to layer. Complements figure 3 of IB.",
-        "weights": "a) The ten largest singular values of W₇ before and after training, all seeds: after training, "
-        "only a few are large. b) The rows of W₇ of one network in the plane of the top two singular directions, "
-        "colored by the sign of the output weight. Answers figure 4 of IB.",
-        "training": "Loss and error rate on training and held-out digits, and median cosines in layer 7, over epochs; "
-        "one line per seed. Not in the paper.",
+        "but before the ReLU. Symbols are medians: circles for different classes, squares for two zeros, triangles for "
+        "two ones. Thick lines are the middle 50% and thin lines the middle 98% of pairs, averaged over seeds; short "
+        "dashes are the medians of single seeds. After training, different classes become less similar from layer to "
+        "layer. Complements figure 3 of IB.",
+        "weights": "Left: the ten largest singular values of the weights W₇ of layer 7, by rank, before (squares) and "
+        "after training (circles), all seeds: after training, only a few are large. Right: the neurons of layer 7 of "
+        "one network in the plane of the top two singular directions; circles have a positive and triangles a negative "
+        "output weight, and gray lines cross at the origin. Answers figure 4 of IB.",
+        "training": "Loss and error rate over epochs, on training digits (gray, squares) and on held-out digits "
+        "(orange-red, diamonds), and median cosines in layer 7 of pairs of different classes (circles), of two zeros "
+        "(squares) and of two ones (triangles); one line per seed. Not in the paper.",
     }
+    symbols: ClassVar = {"W_l": "weights of layer l, one row per neuron"}
     presets: ClassVar = {
         "smoke": {"seeds": 2, "n_train": 48, "n_held_out": 12, "epochs": 1},
         "quick": {"seeds": 6, "n_train": 1000, "n_held_out": 200, "epochs": 12},
@@ -88,7 +94,11 @@ class DigitFeatures(Study):
     batch: PositiveInt = 128
     """batch size"""
     lr: PositiveFloat = 1e-3
-    """learning rate of Adam"""
+    """learning rate"""
+    optimizer: Literal["sgd", "adam"] = "adam"
+    """optimizer: SGD, or Adam with its usual constants"""
+    label_noise: NonNegativeFloat = 0
+    """standard deviation of the noise on the targets, which are 0 and 1"""
     scale: Annotated[float, Gt(0)] = 0.05
     """factor of the initial weights of the fully connected layers"""
     background: Annotated[float, Lt(1)] = -1.0
@@ -149,13 +159,13 @@ class DigitFeatures(Study):
 
         history = fit(
             net, TensorTask(x, y.float(), seed=seed, root=self.root), epochs=self.epochs, batch=self.batch,
-            optimizer=Adam(self.lr), loss=lambda logit, y: binary_cross_entropy_with_logits(logit[:, 0], y),
+            **self.training(), loss=lambda logit, y: binary_cross_entropy_with_logits(logit[:, 0], y),
             meters={"loss": cross_entropy, "accuracy": accuracy}, probes=[Probe(range(1, self.epochs + 1), snapshot)],
             tick=tick,
         )  # fmt: skip
         measured, values = [*measured, similarities(net, *held_out)], [*values, singular_values(net)]
         result = xr.concat(measured, xr.Variable("when", ["start", "end"])).merge(neurons(net, *held_out))
-        result["singular"] = (("when", "rank"), np.stack(values))
+        result["singular"], result["diverged_at"] = (("when", "rank"), np.stack(values)), history.diverged_at
         for name in FIT:
             result[name] = (("epoch", "part"), np.stack([history[name].values, history[f"held_{name}"].values], 1))
         for i, name in enumerate(("seventh_cosine", "seventh_breaking")):

@@ -25,8 +25,9 @@ def statements(kind: str, result: xr.Dataset, d: int) -> list[Claim]:
         claim(id.format("cosine"), f"{on}every live neuron ends in its max-margin direction", 1 - end.cosine.values,
               "<", 1e-4, _supports(result, end, d), (0, 2),
               "1 minus the least cosine of a live neuron with its max-margin direction, at the end"),
-        claim(id.format("rank"), f"{on}W has rank two in the limit", end.beyond.values, "<", 1e-6, within=(0, 1),
-              statistic="third singular value of W divided by the first, at the end"),
+        claim(id.format("rank"), f"{on}the first-layer weights have rank two in the limit", end.beyond.values, "<",
+              1e-6, within=(0, 1),
+              statistic="third singular value of the first-layer weights divided by the first, at the end"),
         claim(f"IB.L1.{kind}", f"{on}every neuron is off or in an extremal sector before the loss has halved",
               decided(result), ">", 0.5, _early(result, end), (0, 1),
               "loss at the time when the last neuron is off or in the extremal sector of its sign, divided by the loss "
@@ -38,10 +39,12 @@ def statements(kind: str, result: xr.Dataset, d: int) -> list[Claim]:
     if kind == "paper":
         rates = powers(result)
         claims.append(
-            claim(id.format("rate"), f"{on}the distance from the limit falls as (−log ℓ)^{{−1/2}}", abs(rates + 0.5),
-                  "<", NEAR, f"The power is {rates.mean():.3f} on average. This law is ours: it is expected where "
-                  "support examples do not span the space. The bound was chosen after a first run.", (0, np.inf),
-                  "absolute difference between −1/2 and the power of −log ℓ with which the distance of eq. 8 falls")
+            claim(id.format("rate"), f"{on}the distance from the limit falls as the power −1/2 of −log of the loss",
+                  abs(rates + 0.5), "<", NEAR,
+                  f"The power is {rates.mean():.3f} on average. This law is ours: it is expected where support "
+                  "examples do not span the space. The bound was chosen after a first run.", (0, np.inf),
+                  "absolute difference between −1/2 and the power of −log of the loss with which the distance of eq. 8 "
+                  "falls")
         )  # fmt: skip
     return claims
 

@@ -22,6 +22,7 @@ from relulab.subjects.bias.instruments.limit import limit_distance, live
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.studies.max_margin_limit.claims import statements
 from relulab.subjects.bias.studies.max_margin_limit.drawing import directions, turning
+from relulab.subjects.bias.terms import LIMIT, LOSS, WEIGHTS
 from relulab.subjects.bias.tools.neuron_flow import neurons
 from relulab.subjects.bias.tools.orthants import OppositeOrthants, SpanningSupports
 
@@ -33,9 +34,9 @@ EARLY = 400  # approximate number of steps before the loss begins to fall, at st
 class MaxMarginLimit(Study):
     """Does gradient flow from near zero turn every live neuron to the max-margin direction of its class?
 
-    There are two kinds of data. The support examples of the paper's data do not span R^d, so theorem 1 does not apply.
-    Those of the second kind span R^d, so it applies. Networks start balanced with norms of 10⁻⁸ and are trained to a
-    loss of e^{−10,000}.
+    There are two kinds of data. The support examples of the paper's data do not span the input space, so theorem 1 does
+    not apply. Those of the second kind span it, so the theorem applies. Networks start balanced with norms of 10⁻⁸ and
+    are trained to a loss of e^{−10,000}.
     """
 
     name: ClassVar = "max-margin-limit"
@@ -47,16 +48,23 @@ class MaxMarginLimit(Study):
         f"loss. Each path is compared with a path of half the step size at −log ℓ = {HALVED:,.0f}."
     )
     captions: ClassVar = {
-        "directions": "Left: distance of the network from the limit of theorem 1 (eq. 8) over −log ℓ, one line per "
-        "seed, with the powers −1/2 and −1 for comparison. Second: third singular value of W divided by the first. "
-        "Right: number of neurons that are off, in the positive or negative extremal sector, or in no such sector "
-        "(undecided), early in training; lemma 1 predicts that no neuron stays undecided. Not in the paper.",
-        "turning-paper": "All neurons of one network trained on the paper's data, in the plane of w₊ and w₋. They turn "
-        "to the two max-margin directions before the loss falls, and then grow along them. Not in the paper.",
-        "turning-spanning": "All neurons of one network trained on data whose support examples span the space, in the "
-        "plane of w₊ and w₋. They turn to the two max-margin directions before the loss falls, and then grow along "
-        "them. Not in the paper.",
+        "directions": "Left: distance of the network from the limit of theorem 1 (eq. 8) against −log of the loss, "
+        "which grows during training. Lines are seeds, solid for the paper's data and dashed for data with spanning "
+        "support examples; gray lines are the powers −1/2 and −1 of −log of the loss. Second: third singular value of "
+        "the first-layer weights divided by the first, with the same lines. Right: areas show the number of neurons "
+        "that are off, in the positive or negative extremal sector, or undecided, early in the training of one network "
+        "for each kind of data; time is weighted by the loss. Lemma 1 predicts that no neuron stays undecided. Not in "
+        "the paper.",
+        "turning-paper": "The neurons of one network trained on the paper's data, as points in the plane of the two "
+        "max-margin vectors w₊ and w₋; the horizontal axis is the component along w₊. Circles have a positive and "
+        "triangles a negative output weight. They turn to the two max-margin directions before the loss falls, and "
+        "then grow along them. Not in the paper.",
+        "turning-spanning": "The neurons of one network trained on data whose support examples span the space, as "
+        "points in the plane of the two max-margin vectors w₊ and w₋; the horizontal axis is the component along w₊. "
+        "Circles have a positive and triangles a negative output weight. They turn to the two max-margin directions "
+        "before the loss falls, and then grow along them. Not in the paper.",
     }
+    symbols: ClassVar = {**LIMIT, **WEIGHTS, **LOSS}
     presets: ClassVar = {
         "smoke": {"seeds": 2, "d": 5, "n": 40, "width": 12, "until": 30.0, "step": 0.8},
         "quick": {"seeds": 6, "lanes": 6, "step": 0.8},

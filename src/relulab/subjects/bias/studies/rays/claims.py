@@ -16,7 +16,8 @@ def aligned(id: str, says: str, direction: str, result: xr.Dataset) -> Claim:
         direction: The direction with which each neuron is correlated, in words.
         result: The result of the study.
     """
-    share = (result.correlation > ALIGNED).mean("neuron")
+    known = result.correlation.notnull()  # NaN after a training that diverged
+    share = (result.correlation > ALIGNED).astype(float).where(known).mean("neuron", skipna=False)
     low, median = (float(result.correlation.quantile(q, "neuron").mean()) for q in (0.05, 0.5))
     supports = " and ".join(f"{float(v):.3g}" for v in result.supports.mean("seed"))
     note = (
@@ -40,7 +41,7 @@ def rank_two(id: str, result: xr.Dataset, layer: int) -> list[Claim]:
     growth = np.log10(third / result.start.sel(layer=layer))
     ratios = ", ".join(f"{float((s.sel(rank=k) / s.sel(rank=1)).mean()):.2g}" for k in (2, 3, 4))
     note = (
-        f"On average, σ₂, σ₃ and σ₄ are {ratios} times σ₁. The paper says that all but two singular values are "
+        f"On average, the singular values σ₂, σ₃ and σ₄ are {ratios} times σ₁. The paper says that all but two are "
         "effectively zero, without a number. After a start of finite size they cannot be exactly zero; this criterion "
         "was formulated after a first run."
     )
@@ -53,6 +54,6 @@ def rank_two(id: str, result: xr.Dataset, layer: int) -> list[Claim]:
         claim(
             f"{id}.fall-{layer}", f"The singular values of {name} drop after the second", drop.values, ">", 0,
             "This claim was formulated after a first run.",
-            statistic="difference log₁₀(σ₂/σ₃) − log₁₀(σ₃/σ₄)",
+            statistic="difference log₁₀(σ₂/σ₃) − log₁₀(σ₃/σ₄) for the singular values σ_k",
         ),
     ]  # fmt: skip

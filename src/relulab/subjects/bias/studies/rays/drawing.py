@@ -21,7 +21,8 @@ def singular_values(ax: Axes, result: xr.Dataset, layer: int) -> None:
     s = result.singular.sel(layer=layer)
     ax.plot(s["rank"], s.transpose("rank", "seed"), "o", color=PLAIN, ms=3, alpha=0.4)
     ax.axhline(float(result.start.sel(layer=layer).mean()), color=ASH, lw=0.8, ls=":")
-    ax.set(title=f"singular values of $W_{layer}$", xlabel="rank", xticks=[1, 2, 3, 5, 10], ylim=(0, None))
+    ax.set(title=f"weights $W_{layer}$ of layer {layer}", xlabel="rank", xticks=[1, 2, 3, 5, 10], ylim=(0, None))
+    ax.set_ylabel("singular value")
 
 
 def projected(ax: Axes, result: xr.Dataset, layer: int) -> None:
@@ -34,10 +35,11 @@ def projected(ax: Axes, result: xr.Dataset, layer: int) -> None:
     """
     network = result.isel(seed=0)
     x = network.projected.sel(layer=layer)
-    for sign, color, label in ((1, POSITIVE, "a > 0"), (-1, NEGATIVE, "a < 0")):
+    for sign, color, marker, label in ((1, POSITIVE, "o", "positive"), (-1, NEGATIVE, "^", "negative")):
         rows = x[np.sign(network.outer.values) == sign]
-        ax.plot(rows.isel(axis=0), rows.isel(axis=1), "o", color=color, ms=3, alpha=0.7, label=label)
-    ax.set(title=f"rows of $W_{layer}$, seed {int(network.seed)}")
+        style = {"color": color, "ms": 3, "alpha": 0.7, "label": f"{label} output weight"}
+        ax.plot(rows.isel(axis=0), rows.isel(axis=1), marker, **style)
+    ax.set(title=f"neurons (rows of $W_{layer}$), seed {int(network.seed)}")
     ax.set(xlabel="first singular direction", ylabel="second singular direction")
 
 
@@ -51,9 +53,8 @@ def correlations(ax: Axes, result: xr.Dataset) -> None:
     values, seeds = result.correlation.values, result.sizes["seed"]
     ax.hist(values.ravel(), bins=np.linspace(-1, 1, 41).tolist(), weights=np.full(values.size, 1 / seeds), color=PLAIN)
     ax.axvline(0.9, color=ASH, lw=0.8, ls=":")
-    ax.set(
-        title="correlation with max-margin direction", xlabel="cosine", ylabel="neurons per network", xlim=(-1, 1.02)
-    )
+    ax.set(title="direction of neurons", xlabel="cosine with\nmax-margin direction", ylabel="neurons per network")
+    ax.set_xlim(-1, 1.02)
 
 
 def history(result: xr.Dataset) -> Figure:
@@ -63,7 +64,7 @@ def history(result: xr.Dataset) -> Figure:
         result: The result of the study.
     """
     figure, axes = panels(1, 2, width=3.0, height=2.4)
-    labels = ("mean loss", "share of neurons above 0.9")
+    labels = ("mean loss", "share with cosine above 0.9")
     for ax, name, scale, label in zip(axes[0], ("loss", "aligned"), ("log", "linear"), labels, strict=True):
         y = result[name].transpose("epoch", "seed")
         ax.plot(y.epoch, y, color=PLAIN, lw=0.8, alpha=0.4)

@@ -13,21 +13,23 @@ from torch.nn.functional import normalize
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
 from relulab.data.labeled_task import LabeledTask
-from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.lab.study import Tick, Unit, blocks
+from relulab.lab.trained_study import TrainedStudy
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
 from relulab.subjects.bias.instruments.max_margin import max_margin
+from relulab.subjects.bias.tools.finite_svd import finite_svd
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
+from relulab.train.fit import fit
 from relulab.train.losses import Logistic
 from relulab.train.probe import Probe, Reading
-from relulab.train.sgd import sgd
 
 TOP = 10  # number of singular values, as in the figures
 SNAPSHOTS = 12  # approximate number of measurements during training
 ALIGNED = 0.9  # the correlation given in the text of the paper
 
 
-class Rays(Study):
+class Rays(TrainedStudy):
     """Common setup of both studies. A unit is a block of seeds; each seed has its own data, start and batches."""
 
     remarks: ClassVar[str] = (
@@ -35,6 +37,7 @@ class Rays(Study):
         "batch. The paper does not say how weights are drawn before they are multiplied, nor whether the loss is "
         "averaged. An epoch is one pass over all points in random order. Training is in float32."
     )
+    symbols: ClassVar[dict[str, str]] = {"W_l": "weights of layer l, one row per neuron"}
     d: Annotated[int, Ge(3)] = 20
     """input dimension"""
     n: Annotated[int, Ge(4)] = 500
@@ -98,22 +101,24 @@ class Rays(Study):
             correlations = self.correlations(net, w)
             with torch.no_grad():
                 loss = Logistic().value(net(points.X), points.Y)
-            return {"loss": (("seed",), loss), "aligned": (("seed",), (correlations > ALIGNED).double().mean(1))}
+            # A neuron of a network that diverged is neither aligned nor not aligned.
+            aligned = (correlations > ALIGNED).double().where(correlations.isfinite(), torch.nan)
+            return {"loss": (("seed",), loss), "aligned": (("seed",), aligned.mean(1))}
 
-        history = sgd(
-            net, task, epochs=self.epochs, steps=self.n // self.batch, batch=self.batch, lr=self.lr,
+        history = fit(
+            net, task, epochs=self.epochs, steps=self.n // self.batch, batch=self.batch, **self.training(),
             probes=[Probe(epochs, snapshot)], tick=tick,
-        )  # fmt: skip
+        ).rename(lane="seed")  # fmt: skip
         ranks = np.array([[v.positive.rank, v.negative.rank] for v in vectors])
         return history.assign_coords(seed=list(seeds)).merge(self._end(net, w, first, ranks, seeds))
 
     def _end(self, net: MLP | Residual, w, first: list, ranks: np.ndarray, seeds: tuple[int, ...]) -> xr.Dataset:
         """Singular values and projections of every layer after training, and correlations in the first layer."""
         layers = list(range(1, len(net.W)))
-        svd = [torch.linalg.svd(W.data.double().mT, full_matrices=False) for W in net.W[:-1]]  # rows are neurons
+        svd = [finite_svd(W.data.double().mT) for W in net.W[:-1]]  # rows are neurons
         top = min(TOP, self.width, self.d)
-        singular = torch.stack([S[:, :top] for _, S, _ in svd], 1)
-        projected = torch.stack([(U * S[:, None])[..., :2] for U, S, _ in svd], 1)
+        singular = torch.stack([S[:, :top] for _, S in svd], 1)
+        projected = torch.stack([(U * S[:, None])[..., :2] for U, S in svd], 1)
         variables = {
             "singular": (("seed", "layer", "rank"), singular),
             "start": (("seed", "layer"), torch.stack(first, 1)),

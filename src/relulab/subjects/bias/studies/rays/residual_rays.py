@@ -29,12 +29,14 @@ class ResidualRays(Rays):
     title: ClassVar = "Two rays of neurons in every layer of a residual network"
     source: ClassVar = "IB section 5.2, figure 2"
     captions: ClassVar = {
-        "rays": "Top: the ten largest singular values of each weight matrix after training, all seeds; the dotted line "
-        "is the largest singular value before training. In every matrix, only two are clearly above it. Bottom: the "
-        "neurons of one network in the plane of the top two singular directions of each matrix. Top right: histogram "
-        "of the cosines of first-layer neurons with the closer max-margin direction. Answers figure 2 of IB.",
-        "history": "Mean training loss, and share of first-layer neurons with a cosine above 0.9 with the closer "
-        "max-margin direction, over epochs; one line per seed. Not in the paper.",
+        "rays": "Top: the ten largest singular values of each weight matrix W_l after training, by rank, as dots for "
+        "all seeds; the dotted line is the largest singular value before training. In every matrix, only two are "
+        "clearly above it. Bottom: the neurons of one network in the plane of the top two singular directions of each "
+        "matrix; circles have a positive and triangles a negative output weight. Top right: histogram of the cosines "
+        "of first-layer neurons with the closer max-margin direction, all seeds; the dotted line is 0.9. Answers "
+        "figure 2 of IB.",
+        "history": "Mean training loss (left), and share of first-layer neurons with a cosine above 0.9 with the "
+        "closer max-margin direction (right), over epochs; one line per seed. Not in the paper.",
     }
     presets: ClassVar = {
         "smoke": {"seeds": 2, "epochs": 5, "width": 20, "n": 100},

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from relulab.lab.claim import Claim
 from relulab.lab.show.figure import legend, panels
+from relulab.lab.trained_study import Slope
 from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
@@ -28,21 +29,25 @@ class TwoLayerRays(Rays):
     title: ClassVar = "Two rays of neurons in a two-layer network"
     source: ClassVar = "IB section 5.1, figure 1"
     captions: ClassVar = {
-        "rays": "Left: the ten largest singular values of W₁ after training, all seeds; the dotted line is the largest "
-        "singular value before training. Only two are clearly above it. Middle: the neurons of one network in the "
-        "plane of the top two singular directions lie on two rays, by the sign of their output weights a. Right: "
-        "histogram of the cosines of neurons with their max-margin directions; most are above 0.9 (dotted). Answers "
-        "figure 1 of IB.",
-        "history": "Mean training loss, and share of neurons with a cosine above 0.9 with their max-margin direction, "
-        "over epochs; one line per seed. Not in the paper.",
+        "rays": "Left: the ten largest singular values of the first-layer weights W₁ after training, by rank, as dots "
+        "for all seeds; the dotted line is the largest singular value before training. Only two are clearly above it. "
+        "Middle: the neurons of one network in the plane of the top two singular directions lie on two rays; circles "
+        "have a positive and triangles a negative output weight. Right: histogram of the cosines of neurons with their "
+        "max-margin directions, all seeds; most are above 0.9 (dotted line). Answers figure 1 of IB.",
+        "history": "Mean training loss (left), and share of neurons with a cosine above 0.9 with their max-margin "
+        "direction (right), over epochs; one line per seed. Not in the paper.",
     }
     presets: ClassVar = {
         "smoke": {"seeds": 2, "epochs": 5, "width": 20, "n": 100},
         "quick": {"seeds": 16},
     }
 
+    slope: Slope = 0
+    """slope of the leaky ReLU for negative inputs; 0 is a plain ReLU"""
+
     def start(self, seeds: tuple[int, ...]) -> MLP:
-        return torch_default((self.d, self.width, 1), seeds, factor=self.factor, root=self.root, bias=False)
+        widths = (self.d, self.width, 1)
+        return torch_default(widths, seeds, factor=self.factor, root=self.root, bias=False, slope=self.slope)
 
     def correlations(self, net: MLP | Residual, w: torch.Tensor) -> torch.Tensor:
         """Cosines with w₊ for neurons with a_j > 0, and with w₋ for the others."""

@@ -31,14 +31,16 @@ def bound_claims(result: xr.Dataset, bounds: xr.Dataset, d: int) -> list[Claim]:
               f"{int(holds_on_task.size):,} tasks. The bound is at least {closest:.3g} times the risk (for risks above "
               f"{COMPARABLE:g}).", (0, 1),
               "share of tasks whose bound is not below the lower confidence limit of the measured risk"),
-        claim("T5.T3.n.curves", "The bound holds for every number of points n < d", holds.values, ">", 0.999,
+        claim("T5.T3.n.curves", "The bound holds for every number of points n below the number of dimensions d",
+              holds.values, ">", 0.999,
               f"The bound is {float(ratio.min()):.3g} to {float(ratio.max()):.2g} times the risk (for risks above "
               f"{COMPARABLE:g}).", (0, 1),
               "share of pairs (angle distribution, n < d) whose mean risk is at most the bound"),
         claim("T5.T3.n.perfect", "With as many points as dimensions, the student equals the teacher",
               result.left.max("law").values, "<", 1e-6, "The transfer risk is then zero. This claim was formulated "
               "after a first run, in which the rounding of an angle appeared as a risk of 1e-9.", (0, math.inf),
-              "largest ‖ŵ − w*‖/‖w*‖ over the angle distributions, with n = d points"),
+              "largest distance of student and teacher, relative to the teacher, over the angle distributions, with as "
+              "many points as dimensions"),
     ]  # fmt: skip
 
 
@@ -58,8 +60,9 @@ def rate_claims(risk: xr.DataArray, kappas: Sequence[float], d: int) -> list[Cla
         values = fitted.sel(law=f"κ = {kappa:g}").transpose("n", "seed")
         slopes = power((values.n / np.log(values.n)).values, values.values)
         claims.append(
-            claim(f"T5.C2.rate-{kappa:g}", f"For κ = {kappa:g}, the risk falls at least as fast as (log n/n)^κ", slopes,
-                  "<", -kappa, "Corollary 5.2 only bounds the risk. It does not claim that the risk itself falls at "
-                  "this rate.", statistic="slope of log risk against log(n/log n), over n from 5 to d/2")
+            claim(f"T5.C2.rate-{kappa:g}", f"For degree κ = {kappa:g}, the risk falls at least as fast as (log n/n)^κ",
+                  slopes, "<", -kappa, "Corollary 5.2 only bounds the risk. It does not claim that the risk itself "
+                  "falls at this rate.",
+                  statistic="slope of log risk against log(n/log n), over numbers of points n from 5 to d/2")
         )  # fmt: skip
     return claims

@@ -24,8 +24,9 @@ def curves(result: xr.Dataset, bounds: xr.Dataset) -> Figure:
             ax.plot(n, bounds[name].sel(law=law).clip(FLOOR), style, color=SLATE, lw=1, label=label)
         risk = result.risk.sel(law=law).transpose("n", "seed").clip(FLOOR)
         ax.plot(n, risk, color=TEAL, lw=0.6, alpha=0.3)
-        ax.plot(n, risk.mean("seed"), color=TEAL, lw=1.6, label="measured risk")
-        ax.set(title=str(law), xscale="log", yscale="log", xlabel="number of points n", ylim=(FLOOR, 1.5))
+        ax.plot(n, risk.mean("seed"), "o-", color=TEAL, ms=3, lw=1.6, label="measured risk")
+        ax.set_title("with margin" if law == "margin" else f"degree {law}")
+        ax.set(xscale="log", yscale="log", xlabel="number of points n", ylim=(FLOOR, 1.5))
     axes[0, 0].set_ylabel("expected transfer risk")
     legend(figure, axes[0, 0])
     return figure
@@ -37,8 +38,8 @@ def random_tasks(result: xr.Dataset) -> Figure:
     ax = axes[0, 0]
     risk, bound = (result[k].values.ravel().clip(FLOOR) for k in ("task_risk", "task_bound"))
     margin = result.task_widest.values.ravel() < np.pi / 2
-    for shown, color, label in ((margin, RED, "with margin"), (~margin, BLUE, "without margin")):
-        ax.plot(risk[shown], bound[shown], "o", color=color, ms=2, alpha=0.5, label=label)
+    for shown, color, marker, label in ((margin, RED, "^", "with margin"), (~margin, BLUE, "o", "without margin")):
+        ax.plot(risk[shown], bound[shown], marker, color=color, ms=2.5, alpha=0.5, label=label)
     ax.plot([FLOOR, 1], [FLOOR, 1], color=ASH, lw=0.8)
     ax.set(
         xscale="log", yscale="log", xlabel="measured risk", ylabel="bound of theorem 5.3",

@@ -13,6 +13,7 @@ from relulab.lab.claim import Claim, half_width
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.studies.risk_against_bound.claims import bound_claims, rate_claims
 from relulab.subjects.distillation.studies.risk_against_bound.drawing import curves, random_tasks
+from relulab.subjects.distillation.terms import ANGLES, DEGREE, SIZES
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, Angular, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import margin_bound, polynomial_bound, transfer_bound
 from relulab.subjects.distillation.tools.nested import nested_students
@@ -32,16 +33,22 @@ class RiskAgainstBound(Study):
     ids: ClassVar = ("T5.T3.n",)
     title: ClassVar = "Transfer risk bound against measured risk"
     source: ClassVar = "T5 theorem 5.3 and corollaries 5.1 and 5.2; the figure is not in T5"
+    symbols: ClassVar = {
+        **SIZES, **DEGREE, **ANGLES,
+        "ŵ": "the student, the teacher's weights w* projected onto the span of the points", "w*": "the teacher",
+    }  # fmt: skip
     presets: ClassVar = {
         "smoke": {"seeds": 5, "sets": 5, "d": 20, "tasks": 5, "task_sets": 10},
         "quick": {"seeds": 10, "sets": 40},
     }
     captions: ClassVar = {
-        "curves": "Expected transfer risk against the number of points n, one panel per angle distribution, with the "
-        "bound of theorem 5.3, its tight form and the corollary. Thin lines are blocks of transfer sets. The measured "
-        "risk lies far below the bound and falls faster. T5 has no such figure.",
-        "tasks": "Bound of theorem 5.3 against the measured risk, one dot per random task. No dot should lie below the "
-        "diagonal, up to the error of the measured risk. T5 has no such figure.",
+        "curves": "Expected transfer risk against the number of points n, one panel per angle distribution: three "
+        "degrees κ, and one distribution with an angular margin. The line with dots is the measured risk, thin lines "
+        "are blocks of transfer sets; dark lines are the bound of theorem 5.3 (solid), its tight form (dashed) and the "
+        "corollary (dotted). The measured risk lies far below the bound and falls faster. T5 has no such figure.",
+        "tasks": "Bound of theorem 5.3 against the measured risk, one symbol per random task: triangles for tasks with "
+        "an angular margin, circles for tasks without. None should lie below the gray diagonal line, up to the error "
+        "of the measured risk. T5 has no such figure.",
     }
 
     d: Annotated[int, Ge(4)] = 200

@@ -34,28 +34,31 @@ def small_fan_out(last: xr.Dataset, threshold: float) -> list[Statement]:
     ranks, mean_gap, largest_gap = (
         x.mean(("over", "polarity"), skipna=True).values for x in (ranks, mean_gap, largest_gap)
     )
-    groups = f"difference between students with ρ ≤ {threshold:g} and with ρ > {threshold:g}, over-realized networks"
+    groups = (
+        f"difference between students with a best correlation up to {threshold:g} and above {threshold:g}, "
+        "over-realized networks"
+    )
     return [
         Statement(
             "SS.F5.follow",
             "In over-realized networks, fan-out grows with specialization",
             ranks,
             within=(-1, 1),
-            statistic="rank correlation between best correlation and fan-out ‖v_k‖, over the students of a network",
+            statistic="rank correlation between best correlation and fan-out, over the students of a network",
         ),
         Statement(
             "SS.F5.small",
             "Un-specialized students have small fan-out on average",
             mean_gap,
             "<",
-            statistic=f"log₁₀ of the mean ‖v_k‖, {groups}",
+            statistic=f"log₁₀ of the mean fan-out, {groups}",
         ),
         Statement(
             "SS.F5.corner",
             "No un-specialized student has a large fan-out",
             largest_gap,
             "<",
-            statistic=f"log₁₀ of the largest ‖v_k‖, {groups}",
+            statistic=f"log₁₀ of the largest fan-out, {groups}",
         ),
     ]
 
@@ -75,7 +78,7 @@ def polarized_harder(rho: xr.DataArray) -> list[Statement]:
             rank_correlation(rho.polarity.values, rho.mean("over").transpose("seed", "polarity").values),
             "<",
             within=(-1, 1),
-            statistic="rank correlation between p and ρ_mean",
+            statistic="rank correlation between polarity and mean best correlation",
         )
     ]
 
@@ -95,7 +98,8 @@ def width_helps(rho: xr.DataArray) -> list[Statement]:
             "SS.F5.width-helps",
             "Polarized teachers are hardest for narrow students",
             (drop.sel(over=low) - drop.sel(over=high)).values,
-            statistic=f"drop of ρ_mean from the smallest to the largest p, difference {low}× − {high}×",
+            statistic="drop of the mean best correlation from the smallest to the largest polarity, difference "
+            f"{low}× − {high}×",
         )
     ]
 
@@ -114,7 +118,7 @@ def prunable(widest: xr.Dataset, polarity: Sequence[float], kept: Sequence[int],
         return []
     pruned = widest.isel(cut=cut)
     gap = (np.log10(pruned.lost) - np.log10(pruned.lost_by_chance)).mean("polarity", skipna=False)
-    lost = ", ".join(f"{float(pruned.lost.sel(polarity=p).median()):.1e} at p = {p:g}" for p in polarity)
+    lost = ", ".join(f"{float(pruned.lost.sel(polarity=p).median()):.1e} at polarity p = {p:g}" for p in polarity)
     return [
         Statement(
             "SS.F5.prunable",

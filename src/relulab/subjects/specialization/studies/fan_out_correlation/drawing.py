@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import BLUE, RED, legend, log_ticks, panels
+from relulab.lab.show.figure import headline, legend, log_ticks, look, panels
 
 
 def fan_outs(last: xr.Dataset, polarity: Sequence[float], widths: Sequence[int]) -> Figure:
@@ -23,10 +23,10 @@ def fan_outs(last: xr.Dataset, polarity: Sequence[float], widths: Sequence[int])
             for seed in networks.seed:
                 network = networks.sel(seed=seed)
                 ax.scatter(network.specialized, network.fan_out, s=4, alpha=0.6, lw=0, rasterized=True)
-            ax.set_title(f"{over}×, p = {p:g}, loss = {float(networks.loss.mean()):.1e}", fontsize=8)
-        row[0].set_ylabel("fan-out ‖v_k‖")
+            ax.set_title(f"{over}×, polarity {p:g}, loss {float(networks.loss.mean()):.1e}", fontsize=8)
+        row[0].set_ylabel("fan-out")
     for ax in axes[-1]:
-        ax.set_xlabel("best correlation ρ")
+        ax.set_xlabel("best correlation")
     return figure
 
 
@@ -40,20 +40,14 @@ def pruning(students: xr.Dataset, polarity: Sequence[float], kept: list[int]) ->
     """
     figure, axes = panels(1, len(polarity), sharey=True)
     for ax, p in zip(axes[0], polarity, strict=True):
-        for name, label, color in (
-            ("lost", "by contribution", BLUE),
-            ("lost_by_chance", "at random", RED),
-        ):
+        for i, (name, label) in enumerate((("lost", "by contribution"), ("lost_by_chance", "at random"))):
             lost = students[name].sel(polarity=p)
             for seed in lost.seed:
-                ax.plot(kept, lost.sel(seed=seed), color=color, alpha=0.3, lw=0.7)
-            ax.plot(kept, lost.median("seed"), ".-", color=color, label=label)
-        ax.set(title=f"p = {p:g}", xlabel="nodes kept", yscale="log")
+                ax.plot(kept, lost.sel(seed=seed), color=look(i)["color"], alpha=0.3, lw=0.7)
+            ax.plot(kept, lost.median("seed"), ms=4, label=f"nodes kept {label}", **look(i))
+        ax.set(title=f"polarity {p:g}", xlabel="nodes kept", yscale="log")
         log_ticks(ax, kept)
     axes[0, 0].set_ylabel("share of variance lost")
-    figure.suptitle(
-        f"{int(students.over)}× students, median over seeds",
-        fontsize=9,
-    )
+    headline(figure, f"{int(students.over)}× students, median over seeds")
     legend(figure, axes[0, 0])
     return figure

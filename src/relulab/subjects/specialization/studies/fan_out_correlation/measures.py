@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.tools.pruning import prune
 from relulab.subjects.specialization.tools.refit import refit
 
 
@@ -22,6 +23,21 @@ def some_of(net: MLP, x: Float[Tensor, "N d"], nodes: Int[Tensor, " k"]) -> MLP:
     small = MLP((net.widths[0], len(nodes), net.widths[-1]), dtype=torch.float64)
     small.W[0].data[0], small.b[0].data[0] = net.W[0].data[0][:, nodes], net.b[0].data[0][:, nodes]
     refit(small, f[:, nodes], y)
+    return small
+
+
+@torch.no_grad()
+def strongest_of(net: MLP, x: Float[Tensor, "N d"], n: int, epsilon: float) -> MLP:
+    """Merge aligned hidden nodes, keep those that contribute most, and refit the top weights by least squares.
+
+    Args:
+        net: A single two-layer network.
+        x: Points of the fit, (N, d).
+        n: Number of nodes to keep.
+        epsilon: Alignment error up to which nodes are merged.
+    """
+    small = prune(net, x, epsilon=epsilon, keep=n, refit=False).net
+    refit(small, small.layers(x)[0][0], MLP.of(net.module()).double()(x)[0])
     return small
 
 

@@ -19,11 +19,10 @@ from relulab.subjects.specialization.studies.fan_out_correlation.claims import (
     width_helps,
 )
 from relulab.subjects.specialization.studies.fan_out_correlation.drawing import fan_outs, pruning
-from relulab.subjects.specialization.studies.fan_out_correlation.measures import lost_share, some_of
+from relulab.subjects.specialization.studies.fan_out_correlation.measures import lost_share, some_of, strongest_of
 from relulab.subjects.specialization.studies.statements import Statement
-from relulab.subjects.specialization.studies.two_layer_students import SMOKE, Correlation, TwoLayer
+from relulab.subjects.specialization.studies.two_layer_students import SMOKE, Correlation, TwoLayer, end_loss
 from relulab.subjects.specialization.tools.observation import Observation
-from relulab.subjects.specialization.tools.pruning import prune
 from relulab.train.probe import Reading
 
 PRUNED_ON = 5000  # held-out points used to prune students, and as many to test them
@@ -45,12 +44,15 @@ class FanOutCorrelation(TwoLayer):
     source: ClassVar = "SS figure 5; S0 figure 3"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
     captions: ClassVar = {
-        "fan-out": "Fan-out ‖v_k‖ of every student node versus its best correlation with a teacher node, one color per "
-        "seed. Rows are teacher polarities p, columns are student widths. In over-realized networks the upper left "
-        "stays empty: nodes with a low correlation have a small fan-out. Answers figure 5 of SS and figure 3 of S0.",
+        "fan-out": "Fan-out of every student node versus its best correlation with a teacher node; one dot per node, "
+        "colors are seeds. Rows are teacher polarities, columns are student widths. In over-realized networks the "
+        "upper left stays empty: nodes with a low correlation have a small fan-out. Answers figure 5 of SS and figure "
+        "3 of S0.",
         "pruning": "Share of the held-out variance that the widest students lose when they are pruned to a few nodes "
-        "and their top weights are refitted. Nodes are kept by their contribution (blue) or at random (red); thin "
-        "lines are seeds, thick lines medians. Our addition: it tests that un-specialized nodes can be removed.",
+        "and their top weights are refitted, versus the number of nodes kept; one panel per teacher polarity. Nodes "
+        "are kept by their contribution (blue, solid line with circles) or at random (orange-red, dashed line with "
+        "squares); thin lines are seeds, thick lines medians. Our addition: it tests that un-specialized nodes can be "
+        "removed.",
     }
     version: ClassVar = 3  # 2: the widest students are pruned as well; 3: the variable "specialized" was renamed
 
@@ -80,7 +82,7 @@ class FanOutCorrelation(TwoLayer):
 
         Students are pruned, without their teacher, on one half of the held-out points and tested on the other half.
         """
-        if over < max(self.over):
+        if over < max(self.over) or self.slope:  # pruning is for plain ReLUs
             return {}
         points, shares = task.held_out(), []
         for i, seed in enumerate(task.seeds):
@@ -90,23 +92,28 @@ class FanOutCorrelation(TwoLayer):
                 shares.append([[math.nan] * len(self.kept)] * 2)
                 continue
             chance = torch.from_numpy(stream(self.root, Role.CHANCE, seed).permutation(net.widths[1]))
-            pruned = [lost_share(net, prune(net, fit, epsilon=NEAR, keep=n, refit=True).net, test) for n in self.kept]
+            pruned = [lost_share(net, strongest_of(net, fit, n, NEAR), test) for n in self.kept]
             shares.append([pruned, [lost_share(net, some_of(net, fit, chance[:n]), test) for n in self.kept]])
         lost = torch.tensor(shares, dtype=torch.float64)
         return {"lost": (("lane", "cut"), lost[:, 0]), "lost_by_chance": (("lane", "cut"), lost[:, 1])}
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
-        return {
-            "fan-out": fan_outs(result.sel(epoch=self.epochs), self.polarity, self.over),
-            "pruning": pruning(result.sel(over=max(self.over)), self.polarity, self.kept),
-        }
+        figures = {"fan-out": fan_outs(result.sel(epoch=self.epochs), self.polarity, self.over)}
+        if not self.slope:
+            figures["pruning"] = pruning(result.sel(over=max(self.over)), self.polarity, self.kept)
+        return figures
+
+    def statistics(self, result: xr.Dataset) -> dict[str, xr.DataArray]:
+        rho = result.rho_mean.sel(epoch=self.epochs, drop=True).mean(("over", "polarity"), skipna=False)
+        words = f"ρ_mean, the mean over teacher nodes of the best correlation, after {self.epochs} epochs"
+        return {words: rho, **end_loss(result, self.epochs)}
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
         last = result.sel(epoch=self.epochs)
         return [
             *small_fan_out(last, self.threshold),
             *polarized_harder(last.rho_mean),
-            *prunable(result.sel(over=max(self.over)), self.polarity, self.kept, self.m),
+            *(prunable(result.sel(over=max(self.over)), self.polarity, self.kept, self.m) if not self.slope else []),
             *width_helps(last.rho_mean),
         ]
 

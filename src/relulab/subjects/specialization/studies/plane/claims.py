@@ -22,7 +22,7 @@ def statements(result: xr.Dataset, tolerance: float) -> list[Statement]:
         rank_correlation(nearest.values, last.fan_out.values),
         "<",
         within=(-1, 1),
-        statistic="rank correlation between alignment error and fan-out ‖v_k‖ over the students of a network",
+        statistic="rank correlation between alignment error and fan-out over the students of a network",
     )
     return [
         _aligned(first, last, tolerance),
@@ -58,7 +58,8 @@ def _unaligned(first: xr.Dataset, last: xr.Dataset, unaligned: xr.DataArray) -> 
             bound=0.5,
             note=note,
             within=(0, 1),
-            statistic="share of seeds in which every un-aligned student ends with a smaller ‖v_k‖ than it started with",
+            statistic="share of seeds in which every un-aligned student ends with a smaller fan-out than it started "
+            "with",
         ),
         Statement(
             "SS.F3.share",

@@ -8,12 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from relulab.lab.show.animation import Animation
-from relulab.lab.show.figure import BLUE, CLOUD, GOLD, GRAY, INK, PURPLE, RED, SKY, TEAL, legend, panels
+from relulab.lab.show.figure import BLUE, CLOUD, GOLD, GRAY, INK, PURPLE, RED, SKY, TEAL, headline, legend, panels
 
 WINDOW = 0.6  # the printed figure shows |x₁|, |x₂| ≤ 0.6
-V_K = r"$\|v_k\|$"
+V_K = "fan-out"
 FAR, NEAR = RED, TEAL
-DASHES = (3, 3.75)
+# One pattern per student. Students on the same line alternate, and the teacher shows between them.
+DASHES = ((3, 3.75), (5, 1.75), (1, 2.375), (3, 1.5, 0.75, 1.5), (1.5, 1.875), (4, 0.75, 0.75, 1.25))
 COLORS = (RED, GOLD, TEAL, BLUE, PURPLE, SKY)
 
 
@@ -39,23 +40,25 @@ def color(k: int) -> str:
     return COLORS[k % len(COLORS)]
 
 
+def dashes(k: int) -> tuple[float, tuple[float, ...]]:
+    """Return the line style of student k, shifted so that students on the same line do not cover each other."""
+    pattern = DASHES[k % len(DASHES)]
+    return k * sum(pattern) / 3, pattern
+
+
 def _plane(ax: Axes, network: xr.Dataset, ticks: tuple[float, ...] = (-0.5, 0, 0.5)) -> list[Line2D]:
     """Draw the window with the teacher's lines, and return one empty line per student."""
     for j, line in enumerate(boundary(network.w_star.values, network.b_star.values)):
         ax.plot(*line.T, color=INK, lw=1.5, label="teacher node" if not j else None)
     ax.set(xlim=(-WINDOW, WINDOW), ylim=(-WINDOW, WINDOW), aspect="equal", xticks=ticks, yticks=ticks)
-    # The dashes are offset, so that students on the same line alternate and the teacher shows between them.
-    return [
-        ax.plot([], [], ls=(k * sum(DASHES) / 3, DASHES), color=color(k), zorder=3)[0]
-        for k in range(network.sizes["student"])
-    ]
+    return [ax.plot([], [], ls=dashes(k), color=color(k), zorder=3)[0] for k in range(network.sizes["student"])]
 
 
 def _place(lines: list[Line2D], now: xr.Dataset) -> None:
     """Move the lines to the students; thickness and opacity show the fan-out relative to the largest."""
     largest = float(now.fan_out.max())
     for line, ends, v in zip(lines, boundary(now.w.values, now.b.values), now.fan_out.values, strict=True):
-        strength = float(v) / largest
+        strength = float(np.nan_to_num(v / largest))  # NaN after a training that diverged
         line.set(data=ends.T, linewidth=1.2 + 1.6 * strength, alpha=0.45 + 0.55 * strength)
 
 
@@ -74,15 +77,15 @@ def frames(network: xr.Dataset, epoch: int) -> Figure:
         placed = _plane(ax, network)
         _place(placed, now)
         handles = [
-            Line2D([], [], color=line.get_color(), lw=line.get_linewidth(), alpha=line.get_alpha(), ls=(0, DASHES))
-            for line in placed
+            Line2D([], [], color=line.get_color(), lw=line.get_linewidth(), alpha=line.get_alpha(), ls=dashes(k))
+            for k, line in enumerate(placed)
         ]
         norms = [f"{v:.2f}" for v in now.fan_out.values]
-        ax.set(title=f"{step:,} steps" if step % epoch else f"epoch {step // epoch}", xlabel="$x_1$")
+        ax.set(title=f"{step:,} steps" if step % epoch else f"epoch {step // epoch}", xlabel="first input")
         below.axis("off")
         below.legend(handles, norms, loc="upper center", ncols=2, handlelength=2.9, columnspacing=1.2, title=V_K)
-    axes[0, 0].set_ylabel("$x_2$")
-    figure.suptitle("Boundaries of teacher nodes (solid) and students (dashed), one seed", fontsize=9)
+    axes[0, 0].set_ylabel("second input")
+    headline(figure, "Boundaries of teacher nodes (solid) and students (dashed), one seed")
     return figure
 
 
@@ -98,12 +101,13 @@ def students(end: xr.Dataset, tolerance: float) -> Figure:
     error, size = xr.broadcast(error, size)
     figure, axes = panels(1, 1, width=4.4, height=3.0)
     ax, near = axes[0, 0], error.values <= tolerance
-    for chosen, shade, kind in ((near, NEAR, "aligned"), (~near, FAR, "not aligned")):
+    for chosen, shade, marker, kind in ((near, NEAR, "o", "aligned"), (~near, FAR, "^", "not aligned")):
+        style = {"ls": "none", "marker": marker, "ms": 4, "alpha": 0.6, "mec": "none", "color": shade}
         label = f"{kind}: {chosen.sum():,} of {chosen.size:,} students"
-        ax.plot(error.values[chosen], size.values[chosen], "o", ms=4, alpha=0.6, mec="none", color=shade, label=label)
+        ax.plot(error.values[chosen], size.values[chosen], label=label, **style)
     ax.axvline(tolerance, color=GRAY, lw=0.8, ls=":")
     ax.set(xscale="log", yscale="log", xlabel="alignment error with the nearest teacher node")
-    ax.set_ylabel("contribution $\\|v_k\\|\\,\\|w_k\\|$")
+    ax.set_ylabel("contribution of a student")
     ax.set_title(f"All students of {end.sizes['seed']} seeds at the end of training")
     legend(figure, ax)
     return figure
@@ -118,7 +122,7 @@ def lines(network: xr.Dataset) -> Animation:
     figure = Figure(figsize=(4.8, 6.4), layout="constrained")
     axes = figure.subplot_mosaic([["plane", "plane"], ["bars", "loss"]], height_ratios=(3.1, 1))
     placed = _plane(axes["plane"], network)
-    axes["plane"].set(xlabel="$x_1$", ylabel="$x_2$")
+    axes["plane"].set(xlabel="first input", ylabel="second input")
     steps, top = network.step.values, float(network.fan_out.max())
     n = network.sizes["student"]
     bars = axes["bars"].bar(range(1, n + 1), np.zeros(n), color=[color(k) for k in range(n)])

@@ -14,10 +14,11 @@ from relulab.data.inputs import Gaussian
 from relulab.data.task import Points, Task
 from relulab.lab.claim import Claim
 from relulab.lab.show.animation import Animation
-from relulab.lab.study import Study, Tick, Unit, blocks
+from relulab.lab.study import Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.studies.leaky_students import LeakyStudents
 from relulab.subjects.specialization.studies.plane.claims import statements
 from relulab.subjects.specialization.studies.plane.drawing import frames, lines, students
 from relulab.subjects.specialization.studies.plane.measures import hidden, share
@@ -25,18 +26,18 @@ from relulab.subjects.specialization.studies.statements import claimed
 from relulab.subjects.specialization.studies.two_layer_students import STEP, step_flops
 from relulab.subjects.specialization.tools.nodes import Nodes
 from relulab.subjects.specialization.tools.teacher import teacher
+from relulab.train.fit import fit
 from relulab.train.probe import Probe, Reading
-from relulab.train.sgd import sgd
 
 BLOCK = 10  # steps between two possible snapshots
 SNAPSHOTS = 100  # number of snapshots, before those in the same block are merged
 MOMENTS = (0, 2, 10)  # epochs shown in the paper, besides the last
 
 
-class Plane(Study):
+class Plane(LeakyStudents):
     """Where do the boundaries of students move, and what happens to students that match no teacher node?
 
-    With inputs in the plane, the boundary of a node is the line w̃ᵀx + b = 0. Six students learn from a teacher with
+    With inputs in the plane, the boundary of a node is a line. Six students learn from a teacher with
     two nodes. Some of them end on a line of the teacher. By theorem 2 of SS, the fan-out ‖v_k‖ of the others should go
     to zero.
     """
@@ -55,19 +56,27 @@ class Plane(Study):
         "definition 1. Theorem 2 requires as many independent observers as outputs, so 50 here, which six students "
         "cannot provide; C=4 makes it possible."
     )
+    symbols: ClassVar = {
+        "w̃_k": "input weights of student k", "b_k": "bias of student k",
+        "C": "number of outputs",
+    }  # fmt: skip
     presets: ClassVar = {
         "smoke": {"C": 10, "seeds": 2, "epochs": 2, "steps": 100, "n_train": 500, "n_held_out": 500},
         "quick": {"seeds": 16},
     }
     captions: ClassVar = {
-        "frames": "Boundaries of the two teacher nodes (solid) and the six students (dashed) at several moments of one "
-        "seed; the legends give ‖v_k‖. Some students move onto the lines of the teacher. Answers figure 3 of SS and "
-        "figure 2 of S0.",
-        "students": "Contribution ‖v_k‖‖w_k‖ versus alignment error for all students of all seeds at the end of "
-        "training; the dotted line is the tolerance for being aligned. Theorem 2 of SS says that students far from "
-        "every teacher node contribute nothing. Our addition to figure 3 of SS.",
-        "lines": "The lines of one seed during training, with the fan-out ‖v_k‖ of each student as a bar and the "
-        "evaluation loss. Thick lines have a large fan-out. An animated version of figure 3 of SS and figure 2 of S0.",
+        "frames": "Boundaries of the two teacher nodes (solid lines) and the six students (dashed lines, one color and "
+        "dash pattern each) in the plane of the two inputs, at several moments of one seed. Thick lines have "
+        "a large fan-out, which is given in the legends. Some students move onto the lines of the teacher. Answers "
+        "figure 3 of SS and figure 2 of S0.",
+        "students": "Contribution (fan-out times norm of the input weights) versus alignment error for all students of "
+        "all seeds at the end of training: circles are aligned, triangles are not; the dotted line is the tolerance "
+        "for being aligned. Theorem 2 of SS says that students far from every teacher node contribute nothing. Our "
+        "addition to figure 3 of SS.",
+        "lines": "The lines of one seed in the plane of the two inputs during training: solid lines for teacher nodes, "
+        "dashed lines for students, thick ones with a large fan-out. Below: the fan-out of each student as a bar in "
+        "its color, and the evaluation loss over SGD steps, with a dot for the current step. An animated version of "
+        "figure 3 of SS and figure 2 of S0.",
     }
 
     C: PositiveInt = 50
@@ -84,8 +93,6 @@ class Plane(Study):
     """SGD steps per epoch"""
     batch: PositiveInt = 16
     """points per step, drawn with replacement"""
-    lr: PositiveFloat = 0.01
-    """learning rate"""
     n_train: PositiveInt = 10_000
     """number of training points"""
     n_held_out: Annotated[int, Ge(2)] = 2000
@@ -111,13 +118,15 @@ class Plane(Study):
 
     def task(self, seeds: tuple[int, ...]) -> Task:
         """The learning task, with one lane per seed."""
-        star = teacher((2, self.m, self.C), seeds=seeds, bias=self.teacher_bias, root=self.root)
+        star = teacher(
+            (2, self.m, self.C), seeds=seeds, bias=self.teacher_bias, root=self.root, slope=self.slope_of_teachers
+        )
         sizes = {"n_train": self.n_train, "n_held_out": self.n_held_out}
         return Task(star, Gaussian(2, self.sigma), seeds=seeds, root=self.root, **sizes)
 
     def student(self, seeds: tuple[int, ...]) -> MLP:
         """The students before training, one lane per seed."""
-        net = small_normal((2, self.n, self.C), seeds, std=self.student_std, root=self.root)
+        net = small_normal((2, self.n, self.C), seeds, std=self.student_std, root=self.root, slope=self.slope)
         if self.start == "regular":
             net.W[0].data /= net.W[0].data.norm(dim=1, keepdim=True)
         return net
@@ -137,9 +146,10 @@ class Plane(Study):
         seeds = unit.values["seeds"]
         task, student = self.task(seeds), self.student(seeds)
         star, held_out = hidden(task.teacher), task.held_out()
-        data = sgd(
-            student, task, epochs=self.epochs * self.steps // self.block, steps=self.block, batch=self.batch,
-            lr=self.lr, tick=tick, probes=[Probe(self.looks(), lambda net: self.read(net, star, held_out))],
+        parts = self.steps // self.block
+        data = fit(
+            student, task, epochs=self.epochs * parts, steps=self.block, batch=self.batch, tick=tick,
+            **self.training(parts), probes=[Probe(self.looks(), lambda net: self.read(net, star, held_out))],
         )  # fmt: skip
         data["w_star"] = (("lane", "node", "axis"), star.w.numpy())
         data["b_star"] = (("lane", "node"), star.b.numpy())

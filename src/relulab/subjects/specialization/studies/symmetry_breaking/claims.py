@@ -27,28 +27,28 @@ def equal(result: xr.Dataset) -> list[Claim]:
             np.log10(late.clip(min=ROUNDING) / early).values,
             "<",
             -1,
-            statistic="log₁₀ of the largest change of ln(‖w_k‖/‖w_1‖) in the second half of the time, divided by that "
-            "in the first half",
+            statistic="log₁₀ of the largest change of the log of a ratio of norms in the second half of the time, "
+            "divided by that in the first half",
         ),
         claim(
             "S0.T7.align",
-            "With the same residue for all, every student turns to w*",
+            "With the same residue for all, every student turns to the teacher's weights w*",
             falls.values,
             "<",
             -1,
             note=f"The angles stop at {float(widest.sel(moment=1).isel(start=0).mean()):.2g} on average. The residue r "
             "keeps its direction and decays exponentially, so the students turn toward r(0) and stop on the way. Only "
             "Σ a_k w_k reaches w* (S0.T7.feedback).",
-            statistic="log₁₀ of the largest angle with w* at the end, divided by that halfway",
+            statistic="log₁₀ of the largest angle with the teacher at the end, divided by that halfway",
         ),
         claim(
             "S0.T7.small-start",
-            "The smaller the initial norms, the smaller the remaining angles with w*",
+            "The smaller the initial norms, the smaller the remaining angles with the teacher",
             slopes(np.log(result.start), np.log(widest.sel(moment=1))),
             ">",
             0,
             note="This weaker form of S0.T7.align is our addition.",
-            statistic="slope of the logarithm of the largest angle at the end on that of the mean initial norm",
+            statistic="slope of the log of the largest angle at the end against the log of the mean initial norm",
         ),
     ]
 
@@ -66,29 +66,31 @@ def broken(result: xr.Dataset, settled: float, span: float) -> list[Claim]:
     return [
         claim(
             "S0.T7.break",
-            "A student that gets an extra ϵ w* outgrows the others",
+            "A student that gets a small extra residue ϵ w* outgrows the others",
             (result.rate / result.extra).min("extra").values,
             ">",
             0,
-            statistic=f"smallest growth rate of ln(‖w_1‖/‖w_k‖), in units of ϵ, over a time 1/ϵ after t = {settled:g}",
+            statistic="smallest growth rate of the log of the ratio of its norm to those of the others, in units of ϵ, "
+            f"over a time 1/ϵ after t = {settled:g}",
         ),
         claim(
             "S0.T7.rate",
-            "The larger ϵ is, the faster the student outgrows the others",
+            "The larger the extra residue ϵ w* is, the faster the student outgrows the others",
             slopes(result.extra, result.rate),
             ">",
             0,
-            statistic="slope of the growth rate of ln(‖w_1‖/‖w_k‖) on ϵ",
+            statistic="slope of the growth rate of the log of the ratio of norms against ϵ",
         ),
         claim(
             "S0.T7.for-ever",
-            "The student with the extra ϵ w* keeps outgrowing the others",
+            "The student with the extra residue ϵ w* keeps outgrowing the others",
             later.values,
             ">",
             0,
             note="Once the first student has fitted w*, the residue of the others is r = −ϵ w*. They shrink as "
             "e^{−ϵt}, but turn away from w* equally fast. Then they grow along −w*, the first student compensates for "
             "them, and the ratio falls to a constant. There the assumption h_k > 0 of section 8.15 fails.",
-            statistic=f"gain of ln(‖w_1‖/‖w_k‖) from t = {span / 2:g}/ϵ to t = {span:g}/ϵ, mean over ϵ",
+            statistic="gain of the log of the ratio of its norm to those of the others from time "
+            f"t = {span / 2:g}/ϵ to t = {span:g}/ϵ, mean over ϵ",
         ),
     ]

@@ -1,11 +1,11 @@
 """Figures of students with the same residue, and of one with a small advantage, over time."""
 
+from typing import Any
+
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import BLUE, GOLD, GRAY, RED, TEAL, panels
-
-COLORS = (RED, GOLD, TEAL, BLUE, GRAY)
+from relulab.lab.show.figure import BLUE, GRAY, look, panels
 
 
 def ratios(result: xr.Dataset, time: float, span: float) -> Figure:
@@ -22,18 +22,24 @@ def ratios(result: xr.Dataset, time: float, span: float) -> Figure:
     moment = result.moment.values
     for k in relative.student.values:
         axes[0, 0].plot(moment * time, relative.sel(student=k), lw=1, color=BLUE)
-    axes[0, 0].set(xlabel="t", ylabel="ln ‖w_k‖ − mean over k", title="Same residue for all, seed 0")
-    for start, color in zip(result.start.values, COLORS, strict=False):
+    axes[0, 0].set(xlabel="time", ylabel="ln of the norm, minus its mean", title="Same residue for all, seed 0")
+    for i, start in enumerate(result.start.values):
         widest = result.angle.sel(start=start).max("student").median("seed")
-        axes[0, 1].plot(moment * time, widest, color=color, label=f"initial norm {start:g}")
-    axes[0, 1].set(xlabel="t", ylabel="largest angle with w*", yscale="log", title="Same residue for all, median")
+        axes[0, 1].plot(moment * time, widest, label=f"initial norm {start:g}", **_style(i))
+    axes[0, 1].set(
+        xlabel="time", ylabel="largest angle with teacher", yscale="log", title="Same residue for all, median"
+    )
     axes[0, 1].legend(fontsize=7)
-    for extra, color in zip(result.extra.values, COLORS, strict=False):
+    for i, extra in enumerate(result.extra.values):
         lead = result.lead.sel(extra=extra)
         lead = lead - lead.isel(moment=0)
-        axes[0, 2].plot(moment * span, lead.median("seed"), color=color, lw=1, label=f"ϵ = {extra:g}")
+        axes[0, 2].plot(moment * span, lead.median("seed"), lw=1, label=f"ϵ = {extra:g}", **_style(i))
     grown = float((result.lead - result.lead.isel(moment=0)).median("seed").max())
-    axes[0, 2].plot([0, grown], [0, grown], "--", color=GRAY, lw=1, label="slope 1")
-    axes[0, 2].set(xlabel="ϵ t", ylabel="gain of ln(‖w_1‖/‖w_k‖)", title="Extra ϵ w* for student 1, median")
+    axes[0, 2].plot([0, grown], [0, grown], "-", color=GRAY, lw=0.8, label="slope 1")
+    axes[0, 2].set(xlabel="ϵ × time", ylabel="ln of the lead of student 1", title="Extra ϵ w* for student 1, median")
     axes[0, 2].legend(fontsize=7)
     return figure
+
+
+def _style(i: int) -> dict[str, Any]:
+    return look(i) | {"ms": 4, "markevery": (4 * i, 32)}

@@ -35,12 +35,20 @@ class SymmetryBreaking(Study):
     title: ClassVar = "Symmetry breaking between students"
     source: ClassVar = "S0 section 5.3, theorem 7"
     remarks: ClassVar = "S0 has no experiment for these statements: the initial weights and all sizes are our choice."
+    symbols: ClassVar = {
+        "w_k": "weights of student k", "ẇ_k": "time derivative of w_k", "w*": "weights of the teacher",
+        "r_k": "residue of student k", "r": "the residue that all students share", "a_k": "positive factors",
+        "h_k": "component of the residue along student k", "ϵ": "size of the extra residue of the first student",
+        "t": "time",
+    }  # fmt: skip
     presets: ClassVar = {"smoke": {"seeds": 2}, "quick": {"seeds": 8}}
     captions: ClassVar = {
-        "ratios": "Left: norms of the students relative to their mean, with the same residue for all; they become "
-        "constant. Middle: the largest angle with w* for several initial norms; it stops above zero, at smaller values "
-        "for smaller norms. Right: the advantage of the student with an extra ϵ w*; it grows at the rate ϵ (dashed "
-        "line) at first and falls later. Tests statements of S0 section 5.3, which has no figure for them."
+        "ratios": "Left: logarithms of the norms of the students of one seed relative to their mean, over time, with "
+        "the same residue for all; one line per student. They become constant. Middle: the largest angle of a student "
+        "with the teacher over time, one line (color, style and marker) per initial norm; it stops above zero, at "
+        "smaller values for smaller norms. Right: the lead of the student with an extra residue ϵ w*, against ϵ times "
+        "time, one line per ϵ; it grows at the rate ϵ (gray line) at first and falls later. Tests statements of S0 "
+        "section 5.3, which has no figure for them."
     }
 
     n: Annotated[int, Ge(2)] = 5

@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from relulab.lab.claim import Claim, claim, half_width
+from relulab.lab.claim import Claim, claim
+from relulab.lab.interval import interval
 
 KINDS = ("aware", "agnostic")  # of training points, in the order of lanes
 LOW = 0.01  # largest unexplained share of the variance that counts as a low loss
@@ -96,17 +97,6 @@ def _by_size(gap: xr.DataArray, points: list[int]) -> str:
     mean, half = interval(gap)
     worse = [str(N) for N in points if float((mean - half).sel(points=N)) > 0]
     return f"Teacher-agnostic data lead to a lower loss at {', '.join(worse)} points." if worse else ""
-
-
-def interval(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return the mean over seeds and half the width of its 95% interval (Student's t).
-
-    Args:
-        values: Values with the dimension "seed".
-    """
-    n = values.sizes["seed"]
-    mean = values.mean("seed", skipna=False)
-    return mean, values.std("seed", ddof=1, skipna=False) * half_width(n) if n > 1 else mean * np.nan
 
 
 def _intervals(log: xr.DataArray) -> str:

@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from relulab.lab.show.figure import BLUE, RED, legend, log_ticks, panels
-from relulab.subjects.specialization.studies.teacher_aware.claims import interval
+from relulab.lab.interval import interval
+from relulab.lab.show.figure import BLUE, RED, headline, legend, log_ticks, panels
 
-COLORS = {"aware": RED, "agnostic": BLUE}
+STYLES = {"aware": {"color": RED, "ls": "--", "marker": "s"}, "agnostic": {"color": BLUE, "ls": "-", "marker": "o"}}
 
 
 def losses(result: xr.Dataset, widths: Sequence[int]) -> Figure:
@@ -25,16 +25,16 @@ def losses(result: xr.Dataset, widths: Sequence[int]) -> Figure:
     for row, name in zip(axes, ("evaluation", "train"), strict=True):
         mean, half = interval(xr.apply_ufunc(np.log10, result[name].sortby("points")))
         for ax, over in zip(row, widths, strict=True):
-            for kind, color in COLORS.items():
+            for kind, style in STYLES.items():
                 y, e = (a.sel(over=over, data=kind) for a in (mean, half))
-                ax.plot(y.points, y, ".-", ms=4, color=color, label=f"teacher-{kind}")
-                ax.fill_between(y.points, y - e, y + e, color=color, alpha=0.2, lw=0)
+                ax.plot(y.points, y, ms=4, label=f"teacher-{kind}", **style)
+                ax.fill_between(y.points, y - e, y + e, color=style["color"], alpha=0.2, lw=0)
             log_ticks(ax, ticks)
         row[0].set_ylabel(f"log₁₀ {'training' if name == 'train' else name} loss")
     for over, top, bottom in zip(widths, *axes, strict=True):
         top.set_title(f"{over}×")
         bottom.set_xlabel("number of training points")
-    figure.suptitle(f"Mean and 95% interval over {result.sizes['seed']} seeds; evaluation on N(0, σ² I)", fontsize=9)
+    headline(figure, f"Mean and 95% interval over {result.sizes['seed']} seeds")
     legend(figure, axes[0, 0])
     return figure
 

@@ -1,6 +1,6 @@
 """SS figure 9: training points chosen with knowledge of the teacher versus points chosen without."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import xarray as xr
@@ -11,8 +11,9 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim
-from relulab.lab.study import Study, Tick, Unit, distinct
+from relulab.lab.study import Tick, Unit, distinct
 from relulab.nets.initial import small_normal
+from relulab.subjects.specialization.studies.leaky_students import LeakyStudents
 from relulab.subjects.specialization.studies.teacher_aware.claims import KINDS, claims
 from relulab.subjects.specialization.studies.teacher_aware.drawing import losses
 from relulab.subjects.specialization.studies.two_layer_students import STEP, Widths, step_flops, unstacked
@@ -20,10 +21,10 @@ from relulab.subjects.specialization.tools.near_boundaries import NearBoundaries
 from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.observation import Observer
 from relulab.subjects.specialization.tools.teacher import teacher
-from relulab.train.sgd import sgd
+from relulab.train.fit import fit
 
 
-class TeacherAware(Study):
+class TeacherAware(LeakyStudents):
     """Do training points near the boundaries of the teacher's nodes lead to a lower evaluation loss?
 
     Each seed has two students with the same teacher, initial weights and batches. One trains on teacher-agnostic points
@@ -44,6 +45,9 @@ class TeacherAware(Study):
         "percent before all points are scaled to the same norm. Evaluation is on N(0, σ² I), as in the release. "
         "Training is in float32 instead of float64."
     )
+    symbols: ClassVar = {
+        "σ": "standard deviation of the inputs", "m": "number of hidden nodes of the teacher", "d": "number of inputs",
+    }  # fmt: skip
     presets: ClassVar = {
         "smoke": {
             "d": 20, "C": 10, "over": (2,), "points": (30, 60), "seeds": 2, "epochs": 2, "steps": 100,
@@ -52,10 +56,10 @@ class TeacherAware(Study):
         "quick": {"points": (30, 120, 510), "epochs": 4, "n_held_out": 5000},
     }  # fmt: skip
     captions: ClassVar = {
-        "losses": "Evaluation loss (top) and training loss (bottom) versus the number of training points, one column "
-        "per student width, with teacher-aware (red) and teacher-agnostic (blue) points. Lines are means over the "
-        "seeds, bands 95% intervals. With few points, teacher-aware data lead to a much lower evaluation loss. Answers "
-        "figure 9 of SS."
+        "losses": "Evaluation loss on Gaussian points (top) and training loss (bottom) versus the number of training "
+        "points, one column per student width, with teacher-aware (orange-red, dashed, squares) and teacher-agnostic "
+        "(blue, solid, circles) training points. Lines are means over the seeds, shaded areas 95% intervals. With few "
+        "points, teacher-aware data lead to a much lower evaluation loss. Answers figure 9 of SS."
     }
 
     d: PositiveInt = 100
@@ -67,7 +71,7 @@ class TeacherAware(Study):
     over: Widths = (1, 2, 5, 10)
     """student widths, as multiples of the teacher width"""
     polarity: NonNegativeFloat = 1
-    """p: the strength of teacher node j is proportional to 1/j^p"""
+    """polarity p: the strength of teacher node j is proportional to 1/j^p"""
     points: Annotated[tuple[Annotated[int, Ge(2)], ...], Len(min_length=1), AfterValidator(distinct)] = (
         *range(30, 211, 15), 270, 330, 390, 510, 630, 810, 1110
     )  # fmt: skip
@@ -80,8 +84,6 @@ class TeacherAware(Study):
     """SGD steps per epoch"""
     batch: PositiveInt = 16
     """points per step, drawn with replacement"""
-    lr: PositiveFloat = 0.01
-    """learning rate"""
     n_held_out: Annotated[int, Ge(2)] = 10_000
     """number of evaluation points, from N(0, σ² I)"""
     sigma: PositiveFloat = 1.5
@@ -122,8 +124,9 @@ class TeacherAware(Study):
         """The learning task with N training points; lanes are ordered by seed, then by the kind of points."""
         seeds = [seed for seed in range(self.seeds) for _ in KINDS]
         star = teacher(
-            (self.d, self.m, self.C), seeds=seeds, polarity=self.polarity, bias=self.teacher_bias, root=self.root
-        )
+            (self.d, self.m, self.C), seeds=seeds, polarity=self.polarity, bias=self.teacher_bias, root=self.root,
+            slope=self.slope_of_teachers,
+        )  # fmt: skip
         plain = Gaussian(self.d, self.sigma)
         inputs = [
             NearBoundaries(lowest(star, i), self.sigma, self.near, self.far, self.on_boundary)
@@ -139,10 +142,13 @@ class TeacherAware(Study):
         over, N = unit.values["over"], unit.values["N"]
         task = self.task(N)
         student = small_normal(
-            (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, dtype=task.dtype
+            (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, slope=self.slope,
+            dtype=task.dtype,
+        )  # fmt: skip
+        course = fit(
+            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training()
         )
-        sgd(student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, lr=self.lr, tick=tick)
-        variables = {}
+        variables: dict[str, Any] = {"diverged_at": ("lane", course.diverged_at.values)}
         for name, points in (("train", task.train()), ("evaluation", task.held_out())):
             snapshot = Observer(task.teacher, points)(student)
             variance = points.Y.double().var(1, correction=0).mean(-1)

@@ -41,7 +41,7 @@ def slope(epsilon: xr.DataArray) -> Claim:
         0,
         note=f"{OURS} Theorem 3 of SS requires N ~ 1/ε points, which is a slope of −1. The worst node is the strongest "
         f"one in {strongest:.0%} of the students.",
-        statistic="slope of log ε on log N",
+        statistic="slope of the log of the alignment error against the log of the number of points",
     )
 
 

@@ -33,29 +33,31 @@ MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances of merging
 class ZeroGradient(Study):
     """How far is each teacher node from its nearest student when the gradient is zero at all N training points?
 
-    Students are trained by SGD and then by Levenberg–Marquardt in float64 until max |g₁| < 10⁻¹⁰. With finitely many
-    points this does not force exact alignment, because nodes are interchangeable when no point lies between their
-    boundaries. Theorem 3 of SS requires N ~ 1/ε points, so the alignment error ε of the worst node should fall about as
-    1/N. The same students are then pruned: nodes aligned up to a tolerance are merged, and the change of the held-out
-    outputs is measured.
+    Students are trained by SGD and then by Levenberg–Marquardt in float64 until the gradient is below 10⁻¹⁰. With
+    finitely many points this does not force exact alignment, because nodes are interchangeable when no point lies
+    between their boundaries. Theorem 3 of SS requires N ~ 1/ε points, so the alignment error ε of the worst node should
+    fall about as 1/N. The same students are then pruned: nodes aligned up to a tolerance are merged, and the change of
+    the held-out outputs is measured.
     """
 
     name: ClassVar = "zero-gradient"
     ids: ClassVar = ("SS.X1",)
     title: ClassVar = "Alignment at zero gradient versus the number of points"
     source: ClassVar = "beyond SS; theorem 3 of SS has N ~ 1/ε"
+    symbols: ClassVar = {"N": "number of training points", "ε": "alignment error of the worst teacher node"}
     presets: ClassVar = {
         "smoke": {"points": (200, 400), "seeds": 2, "epochs": 2, "wide": 2, "over": 2},
         "quick": {"seeds": 8},
     }
     captions: ClassVar = {
-        "alignment": "Left: alignment error ε of the worst and the median teacher node at zero gradient versus the "
-        "number N of training points, with the slope 1/N of theorem 3 of SS (dashed). Right: share of the teacher "
-        "nodes that are matched exactly. Dots are seeds, lines their medians (left) and means (right). Our "
-        "addition; there is no printed figure.",
-        "merging": "Left: largest change of the held-out outputs when student nodes aligned up to ε are merged, median "
-        "over seeds, one line per number N of training points. Right: mean number of nodes left. Our addition, to "
-        "theorem 2 of SS.",
+        "alignment": "Left: alignment error of the worst (squares, solid line) and the median teacher node (triangles, "
+        "dash-dotted line) at zero gradient versus the number N of training points, with the slope 1/N of theorem 3 of "
+        "SS (dashed). Right: share of the teacher nodes that are matched exactly. Small symbols are seeds, lines their "
+        "medians (left) and means (right). Our addition; there is no printed figure.",
+        "merging": "Left: largest change of the held-out outputs when student nodes are merged, versus the alignment "
+        "error up to which they are merged (the tolerance); median over seeds. Right: mean number of nodes left. One "
+        "line, with its own color, style and marker, per number of training points; on the thin gray line the change "
+        "equals the tolerance. Our addition, to theorem 2 of SS.",
         "pruning": "Share of the held-out variance that wide students lose when they are pruned, versus the number of "
         "nodes kept. Thin lines are seeds, the thick line is the median, and the dashed line is the width of the "
         "teacher. Our addition, to theorem 2 of SS.",
@@ -72,7 +74,7 @@ class ZeroGradient(Study):
     wide: PositiveInt = 10
     """width of the students to be pruned, as a multiple of the teacher width"""
     polarity: NonNegativeFloat = 1
-    """p: the strength of teacher node j is proportional to 1/j^p"""
+    """polarity p: the strength of teacher node j is proportional to 1/j^p"""
     points: Annotated[tuple[PositiveInt, ...], Len(min_length=2)] = (500, 2000, 8000, 20_000)
     """numbers of training points"""
     seeds: PositiveInt = 16
@@ -82,7 +84,7 @@ class ZeroGradient(Study):
     sigma: PositiveFloat = 1.5
     """standard deviation of the inputs"""
     tolerance: PositiveFloat = 1e-10
-    """largest |g₁| over points and nodes that counts as zero gradient"""
+    """largest gradient over points and nodes that counts as zero gradient"""
 
     def units(self) -> list[Unit]:
         kinds = [(self.over, N) for N in self.points] + [(self.wide, self.points[1])]
@@ -116,9 +118,10 @@ class ZeroGradient(Study):
         x = task.held_out().of_lane(0)[0].double()
         distance = alignment(lowest(star), lowest(student), either_side=True)
         epsilon = distance.amin(1)
-        merged = [prune(student, x, epsilon=e, keep=10**9) for e in MERGED]
+        merged = [prune(student, x, epsilon=e, keep=10**9, refit=False) for e in MERGED]
         over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
-        lost = [prune(student, x, epsilon=NEAR, keep=n).lost if over == self.wide else np.nan for n in self.kept]
+        pruned = [prune(student, x, epsilon=NEAR, keep=n, refit=False).lost for n in self.kept if over == self.wide]
+        lost = pruned or [np.nan] * len(self.kept)
         with torch.no_grad():
             gap = float((student(x) - star(x)).square().mean())
         data = xr.Dataset(

@@ -1,49 +1,44 @@
-"""The progress of a run in the terminal: an estimate, then a bar with units, seed-steps/s, time left and memory."""
+"""The progress of a run: an estimate, then a bar with units, seed-steps/s, time left and memory."""
 
-import time
+from __future__ import annotations
 
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as RichProgress
+from typing import TYPE_CHECKING
 
-from relulab.lab.cli.terminal import errors
+from relulab.core.progress_bar import Bar
 from relulab.lab.run.meter import Progress
-from relulab.lab.run.runner import rough_seconds
-from relulab.lab.run.speed import product_rate
 from relulab.lab.run.store import Run
+from relulab.lab.show.console import errors
 from relulab.lab.show.words import size, span
-from relulab.lab.study import Study, Unit
 
-LINE = 10.0  # minimum time between two plain progress lines, in seconds
+if TYPE_CHECKING:
+    from relulab.lab.study import Study, Unit
 
 
-class Bar:
-    """Progress on stderr: a bar in a terminal, otherwise a plain line every ``LINE`` seconds."""
-
-    def __init__(self):
-        self.bar = RichProgress(
-            BarColumn(),
-            TextColumn("{task.fields[line]}", markup=False),
-            console=errors,
-            transient=True,
-            disable=not errors.is_terminal,
-        )
-        self.task = self.bar.add_task("", total=1.0, line="")
-        self.last_line = time.monotonic()
+class Messages:
+    """A watcher that shows messages only, such as what the run waits for. Everything goes to stderr."""
 
     def say(self, sentence: str) -> None:
         errors.print(f"  {sentence}", highlight=False, soft_wrap=True, markup=False)
 
+    def start(self, study, run, todo, kept, workers) -> None: ...
+    def moved(self, progress) -> None: ...
+    def stop(self) -> None: ...
+
+
+class RunBar(Messages):
+    """A watcher with a bar, or with a plain line from time to time where no bar can be drawn."""
+
+    def __init__(self) -> None:
+        self.bar = Bar(errors)
+
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
         errors.print(f"[bold]{study.name}[/] {' '.join(study.ids)}: {_forecast(todo, kept, workers)}", highlight=False)
-        errors.print(f"  results go to {run.path}", highlight=False, soft_wrap=True, markup=False)
+        self.say(f"results go to {run.path}")
         self.bar.start()
 
     def moved(self, progress: Progress) -> None:
-        self.bar.update(self.task, completed=progress["share"], line=line(progress))
-        complete = progress["done"] == progress["units"]
-        if not errors.is_terminal and (complete or time.monotonic() - self.last_line > LINE):
-            self.last_line = time.monotonic()
-            errors.print(f"  {line(progress)}", highlight=False, soft_wrap=True, markup=False)
+        share = 1.0 if progress["done"] == progress["units"] else min(progress["share"], 0.999)
+        self.bar.show(share, line(progress))
 
     def stop(self) -> None:
         self.bar.stop()
@@ -64,6 +59,9 @@ def _forecast(todo: list[Unit], kept: int, workers: int) -> str:
     """Say how many units will be measured and how long that will take."""
     if not todo:
         return f"all {kept} units are already measured; making figures and claims"
+    from relulab.lab.run.job import rough_seconds
+    from relulab.lab.run.speed import product_rate
+
     measured = f" ({kept} more are already measured)" if kept else ""
     seconds = rough_seconds(todo, workers, product_rate)
     processes = "1 process" if workers == 1 else f"{workers} processes"

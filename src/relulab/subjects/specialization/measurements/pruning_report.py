@@ -1,0 +1,116 @@
+"""The outcome of pruning as text and as a picture."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from relulab.core.share import Estimate, percent, percents
+from relulab.lab.show.figure import BLUE, RED, house_style, legend, panels
+from relulab.lab.show.parts import Fact, Grid, Line, Part, first_rows
+from relulab.lab.show.words import number
+from relulab.subjects.specialization.tools.pruning import Pruned
+
+ROWS = 12  # largest number of groups shown
+NAMED = 12  # largest number of nodes listed per group
+LOSSES = (0.3, 0.1, 0.03, 0.01, 0.003, 1e-3, 1e-4, 1e-6)  # shares of variance for which a size is shown
+ENOUGH = 0.99  # share of predictions that a suggested size keeps
+
+
+def suggested(pruned: Pruned) -> int | None:
+    """Return the smallest of the tried sizes that keeps 99% of the predictions, or of the variance for one output.
+
+    Args:
+        pruned: Result of ``prune``.
+    """
+    return next(
+        (n for n, lost, agree in pruned.sizes if (1 - lost if agree is None else agree) >= ENOUGH),
+        None,
+    )
+
+
+def parts(document: dict[str, Any]) -> Iterator[Part]:
+    """Yield the answer: the costs, the sizes to choose from, and the groups.
+
+    Args:
+        document: The document of ``relulab prune --json``.
+    """
+    test = f"{document['tested']:,} test points"
+    yield Fact("nodes kept", f"{document['kept']:,} of {document['nodes']:,}")
+    yield Fact("share of variance lost", percent(document["lost"]))
+    if document["agree"]:
+        yield Fact("predictions that stay the same", f"{percents(Estimate(**document['agree']))} of {test}")
+    before, after = document["accuracy"]
+    if before:
+        yield Fact("accuracy", f"{percents(Estimate(**after))}, before {percents(Estimate(**before))}")
+    yield Fact("largest change of an output", f"{number(document['largest'])} at {test}")
+    yield Fact("bound on any change", f"{number(document['bound'])} within the bounding box of the data")
+    yield from _sizes(document)
+    yield from _groups(document["groups"])
+    if document["suggested"] not in (None, document["kept"]):
+        kind = "predictions" if document["agree"] else "variance"
+        yield Line(f"Suggestion: --keep {document['suggested']} keeps {percent(ENOUGH)} of the {kind}.")
+
+
+def _sizes(document: dict[str, Any]) -> Iterator[Part]:
+    """Yield a table of sizes: the smallest for each of some losses, and the chosen one."""
+    sizes = {size["kept"]: size for size in document["sizes"]}
+    smallest = (next((n for n, size in sizes.items() if size["lost"] <= loss), None) for loss in LOSSES)
+    shown = sorted({document["kept"], *(n for n in smallest if n is not None)})
+    several = document["agree"] is not None
+    rows = [
+        (
+            f"{n:,}{' (chosen)' if n == document['kept'] else ''}",
+            percent(min(1.0, sizes[n]["lost"])) if sizes[n]["lost"] <= 1 else "more than 100%",
+            *((percent(sizes[n]["agree"]),) if several else ()),
+        )
+        for n in shown
+    ]
+    columns = ("nodes", "variance lost", *(("predictions that stay the same",) if several else ()))
+    yield Grid(columns, rows, frozenset({"nodes"}))
+
+
+def _groups(groups: list[dict[str, Any]]) -> Iterator[Part]:
+    """Yield the groups that are kept, if some consist of several nodes or are compared with a teacher."""
+    with_teacher = "teacher" in groups[0]
+    kept = [row for row in groups if row["kept"]]
+    merged = sum(len(row["nodes"]) > 1 for row in groups)
+    yield Fact("nodes that share a hyperplane", f"{merged:,} groups" if merged else "none")
+    if not (merged or with_teacher):
+        yield Line(f"Kept nodes: {_named([node for row in kept for node in row['nodes']])}", "quiet")
+        return
+    columns = ("‖Σ v‖w‖‖", *(("teacher node", "ε") if with_teacher else ()), "nodes of the group")
+    rows = [
+        (
+            number(row["adds"]),
+            *((str(row["teacher"]), number(row["epsilon"])) if with_teacher else ()),
+            _named(row["nodes"]),
+        )
+        for row in kept
+    ]
+    yield from first_rows(columns, rows, ROWS, "--json", left=frozenset({"nodes of the group"}))
+
+
+def _named(nodes: list[int]) -> str:
+    return ", ".join(map(str, nodes[:NAMED])) + (" …" if len(nodes) > NAMED else "")
+
+
+def picture(pruned: Pruned) -> Figure:
+    """Plot the share of variance lost and the share of changed predictions versus the number of nodes kept.
+
+    Args:
+        pruned: Result of ``prune``.
+    """
+    kept, lost, agree = zip(*pruned.sizes, strict=True)
+    with house_style():
+        figure, axes = panels(1, 1, width=3.6, height=2.6)
+        ax = axes[0, 0]
+        ax.plot(kept, torch.tensor(lost).clamp(min=1e-16), ".-", color=BLUE, label="variance lost")
+        if agree[0] is not None:
+            changed = [1 - share if share < 1 else float("nan") for share in agree]
+            ax.plot(kept, changed, "x--", color=RED, label="predictions changed")
+        ax.axvline(len(pruned.kept), color="0.6", lw=0.8, label="pruned network")
+        ax.set(xscale="log", yscale="log", xlabel="number of nodes kept", ylabel="share")
+        legend(figure, ax, columns=1)
+    return figure
