@@ -9,7 +9,20 @@ from typing import Any
 
 from relulab.core.array_annotations import array_kind, is_array_annotation, is_real, like_an_array
 from relulab.core.callables import function_kind
-from relulab.core.kinds import ANYTHING, BOOLEAN, INTEGER, NOTHING, NUMBER, PATH, TEXT, TEXTS, Check, Kind, is_module
+from relulab.core.kinds import (
+    ANYTHING,
+    BOOLEAN,
+    INTEGER,
+    NOTHING,
+    NUMBER,
+    NUMBER_OR_NAN,
+    PATH,
+    TEXT,
+    TEXTS,
+    Check,
+    Kind,
+    is_module,
+)  # fmt: skip
 from relulab.core.value_words import article, listed
 
 MOST = 1000  # elements of a sequence that are checked
@@ -38,7 +51,7 @@ def kind_of(annotation: Any) -> Kind:
     if origin is tuple:
         return _tuple(arguments)
     if origin in (Sequence, Iterable, list):
-        return _sequence(kind_of(arguments[0]))
+        return sequence_of(kind_of(arguments[0]))
     if origin is Callable:
         return function_kind(arguments[0])
     return _of_class(origin if isinstance(origin, type) else annotation)
@@ -96,8 +109,13 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, Collection) or hasattr(value, "__array__")
 
 
-def _sequence(element: Kind) -> Kind:
-    numbers = element in (INTEGER, NUMBER, BOOLEAN)
+def sequence_of(element: Kind) -> Kind:
+    """Return the kind of a sequence.
+
+    Args:
+        element: The kind of its elements.
+    """
+    numbers = element in (INTEGER, NUMBER, NUMBER_OR_NAN, BOOLEAN)
 
     def check(of_element: Check) -> Check:
         def sequence(value: Any) -> bool:
@@ -119,7 +137,7 @@ def _sequence(element: Kind) -> Kind:
 
 def _tuple(arguments: tuple[Any, ...]) -> Kind:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return _sequence(kind_of(arguments[0]))
+        return sequence_of(kind_of(arguments[0]))
     parts = [kind_of(argument) for argument in arguments]
 
     def check(value: Any) -> bool:

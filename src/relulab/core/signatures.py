@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from relulab.core.annotations import kind_of
+from relulab.core.annotations import kind_of, sequence_of
 from relulab.core.argument_texts import argument_texts, first_sentence
 from relulab.core.array_annotations import is_array_annotation, named_lengths
 from relulab.core.errors import nearest
@@ -36,7 +36,7 @@ class Arguments:
         parameters = dict(list(self.signature.parameters.items())[skipped:])
         self.parameters: dict[str, inspect.Parameter] = parameters
         with_nan = getattr(documented, "__may_be_nan__", ())
-        kinds = {key: NUMBER_OR_NAN if key in with_nan else kind_of(self.hints.get(key, Any)) for key in parameters}
+        kinds = {key: _kind(self.hints.get(key, Any), key in with_nan) for key in parameters}
         self.kinds: dict[str, Kind] = kinds
         unchecked = getattr(documented, "__checks_itself__", ())
         stored = isinstance(documented, type) and issubclass(documented, tuple)  # a named tuple converts nothing
@@ -124,6 +124,12 @@ class Arguments:
             return None
         text = f", {first_sentence(self.texts[missing[0]])}" if missing[0] in self.texts else ""
         return f"{self.name} needs {listed(missing, 'and')}: {missing[0]} is {self.kinds[missing[0]].words}{text}"
+
+
+def _kind(hint: Any, with_nan: bool) -> Kind:
+    if not with_nan:
+        return kind_of(hint)
+    return NUMBER_OR_NAN if hint is float else sequence_of(NUMBER_OR_NAN)
 
 
 def _hints(function: Any) -> dict[str, Any]:

@@ -22,8 +22,12 @@ from relulab.nets.mlp import MLP
 class Points:
     """Inputs and targets, such as a teacher's outputs.
 
-    Lanes that share their inputs form a group: inputs are stored once per group, targets once per lane. ``group`` maps
-    each lane to its group.
+    Lanes that share their inputs form a group: inputs are stored once per group, targets once per lane.
+
+    Args:
+        X: The inputs of each group.
+        Y: The targets of each lane.
+        group: The group of each lane.
     """
 
     X: Shaped[Tensor, "group N *x"]

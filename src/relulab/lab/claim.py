@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from relulab.core.errors import UserError
+from relulab.core.explained import may_be_nan
 from relulab.lab.show.words import NOT_JUDGED
 from relulab.lab.theorem import Verdict, finite
 
@@ -15,6 +16,7 @@ LEVEL = 0.95
 FEWEST = 5  # with fewer seeds no verdict is given: they may agree by chance
 
 
+@may_be_nan("measured", "low", "high", "values")
 @dataclass(frozen=True)
 class Claim:
     """A claim with its measured value, interval and verdict.

@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 
 from relulab import UserError, find_study
+from relulab.lab.comparison import Comparison
 from relulab.lab.run.settings import LARGEST, changes
 from relulab.lab.run.store import SCHEMA
 from relulab.lab.study import Study
@@ -132,7 +133,8 @@ def tried(study: type[Study], path, words: list[str]) -> str:
         assert len(line.splitlines()) == 1, f"not one line: {line[:500]!r}"
         assert len(line) < 40_000
         return "refused"
-    assert isinstance(configured, study) and len(configured.hash) == 10
+    of = configured.of if isinstance(configured, Comparison) else type(configured)  # lists are compared
+    assert of is study and len(configured.hash) == 10
     return "configured"
 
 

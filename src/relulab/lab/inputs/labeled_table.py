@@ -30,7 +30,7 @@ class LabeledTable(WithData):
         return table
 
 
-class TableAndStart(LabeledTable, NetworkFiles):
+class TableAndStart(NetworkFiles, LabeledTable):
     """Points of two classes, and optionally a network before training."""
 
     title: ClassVar = "labeled points, and optionally a network before training"
@@ -43,7 +43,7 @@ class TableAndStart(LabeledTable, NetworkFiles):
         return self._table(), self.optional_network(self.start)
 
 
-class TrainedOnTable(LabeledTable, NetworkFiles):
+class TrainedOnTable(NetworkFiles, LabeledTable):
     """Points of two classes, and optionally a network that was trained on them and the network before training."""
 
     title: ClassVar = "labeled points, and optionally a network trained on them and the network before training"

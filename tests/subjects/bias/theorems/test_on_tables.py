@@ -73,8 +73,8 @@ def test_show_says_how(here):
     _, out, _ = here("show", "IB.T1", "--json")
     words = json.loads(out)["on files"]
     assert words.startswith(
-        "relulab check IB.T1 --data DATA [--label LABEL] [--drop DROP] [--classes CLASSES] [--drop-missing] [--network "
-        "NETWORK] [--start START]"
+        "relulab check IB.T1 --data DATA [--label LABEL] [--drop DROP] [--classes CLASSES] [--drop-missing] [--slope "
+        "SLOPE] [--activation ACTIVATION] [--network NETWORK] [--start START]"
     )
     assert "--set width=100" in words
     assert "--network" in words and "linear" not in words  # a false variant is no setting
