@@ -76,7 +76,10 @@ def made(name: str, function: Any, arguments: dict[str, Any]) -> Any:
     if "self" in given:
         thing = given.pop("self")
         function = thing if name == "Study" else getattr(thing, name.rpartition(".")[2])
-    answer = function(given["modules"]) if "modules" in given else function(**given)
+    parameters = inspect.signature(function).parameters
+    rest = [key for key, p in parameters.items() if p.kind is p.VAR_POSITIONAL and key in given]  # *key
+    first = [given.pop(key) for key in list(parameters) if rest and key in given]
+    answer = function(*first, **given)
     return list(answer) if inspect.isgenerator(answer) else answer
 
 

@@ -64,6 +64,12 @@ def waves(**changes) -> Comparison:
     return study
 
 
+@pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
+def test_a_run_is_named_after_the_preset_that_was_configured(preset):
+    study = Waves.configured(preset, {"height": [5, 2]})
+    assert isinstance(study, Comparison) and study.nearest_preset() == preset
+
+
 def measured(study) -> xr.Dataset:
     return xr.merge(
         [study.measure(unit, lambda n: None) for unit in study.units()], join="outer", compat="no_conflicts"

@@ -177,6 +177,7 @@ def test_an_error_in_a_cell_names_the_cell_and_the_line(session):
 
 def test_the_folder_and_the_report_say_how_to_run_a_study_of_a_notebook_again(session, monkeypatch):
     monkeypatch.setattr("relulab.lab.run.job.FORMATS", FORMATS)
+    monkeypatch.setattr(sys, "argv", [""])  # as python < script has it, whatever started the tests
     study = session.Mine.configured("smoke", {"seeds": 2})
     first = run_study(study, engine=Local(1))
     lines = read_json(Path(first["run"]) / "config.json")["lines"]

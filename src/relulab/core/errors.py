@@ -8,6 +8,10 @@ class UserError(ValueError):
     """An invalid argument, file or option. The message says what was expected, what was given and what to do."""
 
 
+class OwnCodeError(UserError):
+    """An error in a user's own code. The message begins with the file and the line."""
+
+
 class RunStopped(RuntimeError):
     """A run that stopped for a reason outside the call, such as a lost worker or a full disk. Finished work is kept."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import Any, TypeVar
 
-from relulab.core.errors import RunStopped, UserError
+from relulab.core.errors import OwnCodeError, RunStopped, UserError
 from relulab.core.installed import installed
 from relulab.core.signatures import Arguments
 
@@ -127,7 +127,7 @@ def _wrapped(function: Any, name: str, documented: Any, bound: bool | None = Non
         try:
             return function(*args, **kwargs)
         except UserError as error:
-            if not _passes(error, sys._getframe()):
+            if not (isinstance(error, OwnCodeError) or _passes(error, sys._getframe())):
                 _name(error, name)
             raise
         except OWN_SENTENCE:

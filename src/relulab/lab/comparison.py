@@ -58,6 +58,10 @@ class Comparison(Study):
             for row in rows
         }
 
+    def nearest_preset(self) -> str:
+        common = {name: value for name, value in self.model_dump().items() if name not in self.varied}
+        return self.of(**common).nearest_preset()
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickle the first setting, which knows its own code, and what differs from it."""
         return _restored, (next(iter(self.settings.values())), self.varied, self.model_dump())

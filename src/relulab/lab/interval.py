@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 
+from relulab.core.errors import UserError
 from relulab.lab.claim import half_width
 
 
@@ -19,6 +20,11 @@ def interval(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     >>> float(mean), round(float(half), 2)
     (1.0, 2.48)
     """
+    if "seed" not in values.dims:
+        raise UserError(
+            f"interval: expected values with the dimension 'seed', got the dimensions {values.dims}: rename the one "
+            "that counts the seeds, values.rename(lane='seed')"
+        )
     n = values.sizes["seed"]
     mean = values.mean("seed", skipna=False)
     return mean, values.std("seed", ddof=1, skipna=False) * half_width(n) if n > 1 else mean * np.nan

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from relulab.core.errors import RunStopped, UserError
+from relulab.core.errors import OwnCodeError, RunStopped, UserError
 from relulab.lab.own_code import OwnCode, code_of
 from relulab.lab.own_files import files_of, shown_path
 
@@ -19,7 +19,7 @@ LONGEST = 300  # characters of an error message that are quoted
 
 @contextmanager
 def blamed(module: str, doing: str) -> Iterator[None]:
-    """Turn an error in a module from outside relulab into a UserError with the file and the line in it.
+    """Turn an error in a module from outside relulab into an OwnCodeError with the file and the line in it.
 
     Args:
         module: The name of the module whose code runs in the block.
@@ -32,7 +32,7 @@ def blamed(module: str, doing: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if not outside(module):
             raise
-        raise UserError(f"{_place(error, module)}: {described(error)} ({doing}): correct the code there") from error
+        raise OwnCodeError(f"{_place(error, module)}: {described(error)} ({doing}): correct the code there") from error
 
 
 def outside(module: str) -> bool:

@@ -109,7 +109,7 @@ def test_only_a_damaged_unit_is_measured_again(study, finished, tmp_path, damage
 def test_the_folder_documents_the_run(study, finished):
     summary = finished
     path = Path(summary["run"])
-    assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims"}
+    assert set(summary) == {"study", "preset", "run", "seconds", "seed_steps", "claims", "symbols"}
     assert set(summary["claims"][0]) >= {"id", "says", "measured", "low", "high", "criterion", "verdict"}
     about = json.loads((path / "config.json").read_text())
     assert about["config"] == study.model_dump(mode="json") and about["changes"]["steps"] == 20
@@ -128,10 +128,12 @@ def test_a_second_process_reports_the_first_one_and_waits(study, tmp_path):
         def say(self, message):
             messages.append(message)
 
-    second = threading.Thread(target=lambda: run_study(study, runs=tmp_path, engine=Local(1), watcher=Recorder()))
+    second = threading.Thread(
+        target=lambda: run_study(study, preset="smoke", runs=tmp_path, engine=Local(1), watcher=Recorder())
+    )
     with run.held(pytest.fail):
         second.start()
-        while not messages:
+        while not messages and second.is_alive():
             time.sleep(0.01)
         assert f"process {os.getpid()} on" in messages[0] and not (run.path / "status.json").exists()
     second.join()

@@ -26,7 +26,7 @@ def study():
 def whole(study, tmp_path_factory) -> Path:
     """The folder of runs with a finished one; copy it before changing it."""
     runs = tmp_path_factory.mktemp("whole")
-    run_study(study, runs=runs, engine=Local(1))
+    run_study(study, preset="smoke", runs=runs, engine=Local(1))
     return runs
 
 
@@ -70,7 +70,7 @@ def test_a_full_disk(kilobytes, disk, here, whole, study):
 
 def test_a_disk_that_is_full_for_the_workers(disk, study):
     with pytest.raises(RunStopped, match="no space left"):
-        run_study(study, runs=disk("size=32k"), engine=Local(2))
+        run_study(study, preset="smoke", runs=disk("size=32k"), engine=Local(2))
 
 
 def test_a_read_only_folder(disk, here):
@@ -98,14 +98,14 @@ def test_a_folder_removed_during_the_run(study, tmp_path, workers):
             shutil.rmtree(run.path.parent, ignore_errors=True)
 
     with pytest.raises(RunStopped, match="was removed during the run"):
-        run_study(study, runs=tmp_path / "runs", engine=Local(workers), watcher=Remove())
+        run_study(study, preset="smoke", runs=tmp_path / "runs", engine=Local(workers), watcher=Remove())
     assert not run.path.exists()
 
 
 def test_a_clock_that_goes_backwards(study, tmp_path, monkeypatch, here):
     times = (datetime.now(UTC) - timedelta(hours=i) + timedelta(days=3) for i in range(1000))
     monkeypatch.setattr(job, "_now", lambda: next(times).isoformat(timespec="seconds"))
-    summary = run_study(study, engine=Local(1))
+    summary = run_study(study, preset="smoke", engine=Local(1))
     assert 0 < summary["seconds"] < 60 and Run(Path(summary["run"])).finished
     code, out, _ = here("runs")
     assert code == 0 and "finished" in out and "just now" in out
@@ -116,7 +116,7 @@ def test_a_lock_of_a_dead_process_is_taken_over(study, tmp_path):
     run = Run.of(study, "smoke", tmp_path)
     run.path.mkdir(parents=True)
     (run.path / "lock").write_text("process 1 on another machine since 1999-01-01 00:00:00")
-    run_study(study, runs=tmp_path, engine=Local(1))
+    run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     assert run.finished and run.holder is None
 
 

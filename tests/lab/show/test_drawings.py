@@ -9,7 +9,7 @@ from plain_words import unexplained
 
 from relulab import save, torch_default
 from relulab.lab.catalog import find_measurement, studies
-from relulab.lab.run.runner import _caption
+from relulab.lab.run.job import _caption
 from relulab.lab.show.figure import house_style, look, panels
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 

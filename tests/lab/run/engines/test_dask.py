@@ -110,6 +110,7 @@ def test_a_worker_that_hangs_before_its_first_step_is_restarted_too(study, tmp_p
     from types import SimpleNamespace
 
     from relulab.lab.run.engines.dask import LOADING, _Calls
+    from relulab.lab.run.engines.packed import packed_study
     from relulab.lab.run.store import Run
 
     restarted, logged, held = [], [], {"tcp://a": ["key-1"], "tcp://b": []}
@@ -117,7 +118,7 @@ def test_a_worker_that_hangs_before_its_first_step_is_restarted_too(study, tmp_p
         processing=lambda: held, restart_workers=lambda workers, **options: restarted.append(workers)
     )
     monkeypatch.setattr(Run, "log", lambda run, **row: logged.append(row))
-    calls = _Calls(client, study, Run.of(study, "smoke", tmp_path), Dask(patience=5.0))
+    calls = _Calls(client, packed_study(study, study.hash), Run.of(study, "smoke", tmp_path), Dask(patience=5.0))
     futures = {"one": SimpleNamespace(key="key-1"), "two": SimpleNamespace(key="key-2")}
     for _ in range(int(LOADING)):
         calls.restart_hung(futures, 1.0)
