@@ -29,7 +29,7 @@ class TrainedStudy(Study):
     nesterov: bool = False
     """use Nesterov momentum"""
     weight_decay: NonNegativeFloat = 0
-    """weight decay λ: λ W is added to the gradient"""
+    """weight decay: this multiple of the weights is added to the gradient"""
     schedule: Literal["constant", "cosine", "step"] = "constant"
     """learning rate over the epochs: constant, half a cosine down to 0, or divided at regular steps"""
     decay_every: PositiveInt = 10

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from io import BytesIO
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from cycler import cycler
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from relulab.core.errors import UserError
+from relulab.core.ranges import above, at_least
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -96,7 +99,16 @@ def house_style():
     return rc_context(STYLE)
 
 
-def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, **options) -> tuple[Figure, np.ndarray]:
+def panels(
+    rows: int,
+    columns: int,
+    *,
+    width: float = 2.3,
+    height: float = 2.2,
+    sharex: bool | Literal["row", "col"] = False,
+    sharey: bool | Literal["row", "col"] = False,
+    height_ratios: Sequence[float] | None = None,
+) -> tuple[Figure, np.ndarray]:
     """Create a figure with a grid of axes, a two-dimensional array.
 
     Args:
@@ -104,10 +116,21 @@ def panels(rows: int, columns: int, *, width: float = 2.3, height: float = 2.2, 
         columns: Number of columns.
         width: Width of a panel in inches.
         height: Height of a panel in inches.
-        options: Options of ``Figure.subplots``, such as sharex and sharey.
+        sharex: Whether all panels, or those of a row or column, have the same horizontal axis.
+        sharey: The same for the vertical axis.
+        height_ratios: Relative heights of the rows. By default, all rows have the same height.
     """
+    at_least(1, rows=rows, columns=columns)
+    above(0, width=width, height=height)
+    if height_ratios is not None and (len(height_ratios) != rows or min(height_ratios) <= 0):
+        raise UserError(
+            f"panels: expected a positive number for each of {rows} rows, got height_ratios={height_ratios!r}: such as "
+            f"{(1,) * rows}"
+        )
     figure = Figure(figsize=(0.7 + width * columns, 0.6 + height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, figure.subplots(
+        rows, columns, squeeze=False, sharex=sharex, sharey=sharey, height_ratios=height_ratios
+    )
 
 
 def headline(figure: Figure, text: str) -> None:
