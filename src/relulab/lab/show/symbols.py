@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from relulab.lab.show.formula import SUBSCRIPTS, SUPERSCRIPTS, Token, decomposed, tokens
@@ -36,7 +37,8 @@ class Symbol(NamedTuple):
         return self.letter == other.letter and (same or bool(runs))
 
 
-def symbols_in(text: str) -> list[Symbol]:
+@lru_cache(maxsize=20_000)  # a page asks for each of its texts and for each list of symbols
+def symbols_in(text: str) -> tuple[Symbol, ...]:
     """The symbols of all formulas in a text, in order, without repetitions. Indices are symbols, too.
 
     >>> [str(symbol) for symbol in symbols_in("the norm ‖w*_j‖ is at most ε²/√d, see SS.T1")]
@@ -49,16 +51,17 @@ def symbols_in(text: str) -> list[Symbol]:
         return formula
 
     with_formulas(text, collect)
-    return list(found)
+    return tuple(found)
 
 
-def formula_symbols(formula: str) -> list[Symbol]:
+@lru_cache(maxsize=20_000)
+def formula_symbols(formula: str) -> tuple[Symbol, ...]:
     """The symbols of one formula, in order.
 
     >>> [str(symbol) for symbol in formula_symbols("p(θ)")]
     ['p', 'θ']
     """
-    return list(_read(tokens(KNOWN.sub(" ", decomposed(formula)))))
+    return tuple(_read(tokens(KNOWN.sub(" ", decomposed(formula)))))
 
 
 def undefined(symbols: Mapping[str, str], texts: Iterable[str]) -> list[str]:
@@ -90,7 +93,7 @@ def used_symbols(symbols: Mapping[str, str], texts: Iterable[str]) -> dict[str, 
     return {key: text for key, text in symbols.items() if any(k.defines(u) for k in _of_key(key) for u in used)}
 
 
-def _of_key(key: str) -> list[Symbol]:
+def _of_key(key: str) -> tuple[Symbol, ...]:
     return symbols_in(key) if is_word(key) else formula_symbols(key)
 
 

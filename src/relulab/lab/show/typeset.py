@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 from html import escape
 
 from relulab.lab.show.formula import FUNCTIONS, decomposed, mathml
@@ -49,6 +50,7 @@ OUTSIDE = ("code", "id", "word", "other")
 Pieces = list[tuple[str, str]]
 
 
+@lru_cache(maxsize=20_000)  # the report shows the same texts on many pages
 def typeset(text: str) -> str:
     """The text as HTML, its formulas as MathML, what stands in backticks as code.
 
