@@ -6,12 +6,14 @@ import pickle
 import numpy as np
 import pytest
 import xarray as xr
+from clear_figures import look_problems
 from scipy import stats
 
 import relulab as rl
 from relulab.lab.compared_claims import claims, part, statistics
 from relulab.lab.comparison import Comparison, compared
 from relulab.lab.run.store import encode
+from relulab.lab.show.figure import house_style
 
 TINY = {"d": 6, "C": 4, "m": 3, "epochs": 2, "steps": 20, "n_train": 50, "n_held_out": 50, "polarity": [1]}
 
@@ -185,3 +187,14 @@ def test_a_comparison_runs_from_the_command_line_to_the_report(here, tmp_path):
 
 def test_results_can_be_stored():
     assert encode(measured(waves(height=[1.0, 1.5])))
+
+
+def test_settings_can_be_told_apart_without_color_and_their_labels_do_not_overlap():
+    study = waves(height=[1.125, 2.125], shape=["round as a circle", "square"])
+    with house_style():
+        figures = study.figures(measured(study))
+        assert [found for name in ("courses", "differences") for found in look_problems(figures[name])] == []
+        figures["differences"].draw_without_rendering()
+    for ax in figures["differences"].axes:
+        left, right = (label.get_window_extent() for label in ax.get_xticklabels())
+        assert left.x1 < right.x0

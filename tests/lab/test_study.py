@@ -83,6 +83,13 @@ def test_smoke_is_the_nearest_preset_only_if_nothing_but_seeds_differs():
     assert find_study("SS.F7").configured("smoke", {"epochs": 50}).nearest_preset() != "smoke"
 
 
+def test_equal_presets_are_not_named_after_smoke(monkeypatch):
+    """A study whose presets change nothing was named smoke, and its claims were not judged."""
+    study = find_study("SS.F7")
+    monkeypatch.setattr(study, "presets", {"smoke": {}, "quick": {}})
+    assert study.configured("quick").nearest_preset() == "quick"
+
+
 def test_units_cover_every_seed_and_width_once():
     study = find_study("SS.F7").configured("paper")
     pairs = [(u.values["over"], seed) for u in study.units() for seed in u.values["seeds"]]

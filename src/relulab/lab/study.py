@@ -167,9 +167,11 @@ class Study(BaseModel):
     def nearest_preset(self) -> str:
         """Return the preset that differs from this configuration in the fewest fields.
 
-        "smoke", on which claims are not judged, is only the nearest if nothing but seeds differs.
+        "smoke", on which claims are not judged, is only the nearest if nothing but seeds differs, and if every other
+        preset differs in more fields.
         """
-        differences = {preset: self.differs(preset) for preset in (*self.presets, "paper")}
+        presets = sorted({**self.presets, "paper": {}}, key=lambda preset: preset == "smoke")
+        differences = {preset: self.differs(preset) for preset in presets}
         if differences.get("smoke", {}).keys() - {"seeds", "root"}:
             del differences["smoke"]
         return min(differences, key=lambda preset: len(differences[preset]))

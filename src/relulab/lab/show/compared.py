@@ -13,13 +13,12 @@ from matplotlib.figure import Figure
 
 from relulab.lab.compared_claims import Statistic, courses, part, statistics
 from relulab.lab.interval import interval
-from relulab.lab.show.figure import BLUE, CLOUD, GOLD, GRAY, PURPLE, RED, SKY, TEAL, legend, panels
+from relulab.lab.show.figure import CLOUD, GRAY, legend, look, panels
 from relulab.lab.show.words import number
 
 if TYPE_CHECKING:
     from relulab.lab.comparison import Comparison
 
-COLORS = (BLUE, RED, TEAL, GOLD, PURPLE, SKY)
 COLUMNS = 4  # panels in a row
 
 
@@ -46,10 +45,10 @@ def _courses(moving: dict[str, dict[str, xr.DataArray]]) -> Figure:
     figure, axes = panels(2, len(moving), width=3.6, height=2.2, sharex="col")
     for (top, bottom), (words, of) in zip(axes.T, moving.items(), strict=True):
         first, *others = of
-        for color, (label, values) in zip(COLORS * len(of), of.items(), strict=False):
-            _band(top, values, color, label)
-        for color, label in zip(COLORS[1:] * len(of), others, strict=False):
-            _band(bottom, of[label] - of[first], color, label)
+        for i, (label, values) in enumerate(of.items()):
+            _band(top, values, i, label)
+        for i, label in enumerate(others, 1):
+            _band(bottom, of[label] - of[first], i, label)
         bottom.axhline(0, color=GRAY, lw=0.8)
         top.set_title(fill(words, 44), fontsize=8)
         bottom.set(xlabel=_axis(of[first]), ylabel=f"difference from\n{first}")
@@ -66,11 +65,11 @@ def _axis(values: xr.DataArray) -> str:
     return next(str(dim) for dim in values.dims if dim != "seed")
 
 
-def _band(ax: Axes, values: xr.DataArray, color: str, label: str) -> None:
+def _band(ax: Axes, values: xr.DataArray, i: int, label: str) -> None:
     mean, half = interval(values)
     x = mean[_axis(values)]
-    ax.plot(x, mean, color=color, label=label)
-    ax.fill_between(x, mean - half, mean + half, color=color, alpha=0.2, lw=0)
+    ax.plot(x, mean, label=label, markevery=max(1, x.size // 10), ms=4, **look(i))
+    ax.fill_between(x, mean - half, mean + half, color=look(i)["color"], alpha=0.2, lw=0)
 
 
 def _differences(fixed: list[Statistic]) -> Figure:
@@ -83,9 +82,9 @@ def _differences(fixed: list[Statistic]) -> Figure:
         labels, values = list(one.values), np.array(list(one.values.values()))
         ax.plot(range(len(labels)), values, color=CLOUD, lw=0.7)
         mean, half = interval(xr.DataArray(values, dims=("setting", "seed")))
-        for k, color in zip(range(len(labels)), COLORS * len(labels), strict=False):
-            ax.errorbar(k, mean[k], half[k], fmt="o", ms=4, color=color, capsize=3, zorder=3)
-        ax.set_xticks(range(len(labels)), labels, fontsize=7)
+        for k in range(len(labels)):
+            ax.errorbar(k, mean[k], half[k], ms=4, capsize=3, zorder=3, **look(k) | {"ls": "none"})
+        ax.set_xticks(range(len(labels)), [label.replace(", ", "\n") for label in labels], fontsize=7)
         ax.set_xlim(-0.5, len(labels) - 0.5)
         ax.set_title(fill(one.words, 34), fontsize=7)
         ax.set_xlabel("\n".join(_difference(one, labels[0], label) for label in labels[1:]), fontsize=7)

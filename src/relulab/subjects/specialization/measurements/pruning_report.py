@@ -48,9 +48,11 @@ def parts(document: dict[str, Any]) -> Iterator[Part]:
     yield Fact("bound on any change", f"{number(document['bound'])} within the bounding box of the data")
     yield from _sizes(document)
     yield from _groups(document["groups"])
-    if document["suggested"] not in (None, document["kept"]):
-        kind = "predictions" if document["agree"] else "variance"
-        yield Line(f"Suggestion: --keep {document['suggested']} keeps {percent(ENOUGH)} of the {kind}.")
+    kind = f"{percent(ENOUGH)} of the {'predictions' if document['agree'] else 'variance'}"
+    if document["suggested"] in (None, document["nodes"]):
+        yield Line(f"No smaller network keeps {kind}.")
+    elif document["suggested"] != document["kept"]:
+        yield Line(f"Suggestion: --keep {document['suggested']} keeps {kind}.")
 
 
 def _sizes(document: dict[str, Any]) -> Iterator[Part]:
