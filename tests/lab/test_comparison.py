@@ -195,6 +195,15 @@ def test_settings_can_be_told_apart_without_color_and_their_labels_do_not_overla
         figures = study.figures(measured(study))
         assert [found for name in ("courses", "differences") for found in look_problems(figures[name])] == []
         figures["differences"].draw_without_rendering()
+    assert "undefined" not in figures["differences"].axes[0].get_xlabel()
     for ax in figures["differences"].axes:
         left, right = (label.get_window_extent() for label in ax.get_xticklabels())
         assert left.x1 < right.x0
+
+
+def test_a_difference_that_is_undefined_is_called_so():
+    study = waves(height=[1.0, 2.0])
+    result = measured(study)
+    result["level"] = result.level.where(result.seed > 0)
+    words = [ax.get_xlabel() for ax in study.figures(result)["differences"].axes]
+    assert "difference undefined" in words and not any("–" in word for word in words)

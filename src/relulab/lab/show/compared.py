@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isnan
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,8 @@ def _courses(moving: dict[str, dict[str, xr.DataArray]]) -> Figure:
 
 def _difference(one: Statistic, first: str, label: str) -> str:
     mean, half = map(float, interval(xr.DataArray(one.values[label] - one.values[first], dims="seed")))
+    if isnan(mean):
+        return "difference undefined"
     return f"difference {number(mean)} [{number(mean - half)}, {number(mean + half)}]"
 
 
