@@ -50,7 +50,7 @@ def parts(document: dict[str, Any]) -> Iterator[Part]:
     yield from _groups(document["groups"])
     kind = f"{percent(ENOUGH)} of the {'predictions' if document['agree'] else 'variance'}"
     if document["suggested"] in (None, document["nodes"]):
-        yield Line(f"No smaller network keeps {kind}.")
+        yield Line(f"None of the smaller sizes that were tried keeps {kind}.")
     elif document["suggested"] != document["kept"]:
         yield Line(f"Suggestion: --keep {document['suggested']} keeps {kind}.")
 
