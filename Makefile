@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
+# Tests and studies start many processes, which must not compile the package each time.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: setup reproduce check test style docs results benchmark wheel clean
 .DELETE_ON_ERROR:
 

@@ -398,6 +398,7 @@ def test_prune_counts_predictions_and_writes_a_state_dict(here, tmp_path):
     code, out, _ = here("prune", "big.pt", "-d", "x.npy", "--json", "-o", "small.pt", "--tolerance", "1e-5")
     document = json.loads(out)
     assert code == 0 and (document["kept"], document["nodes"], document["tested"]) == (12, 32, 200)
+    assert (document["fitted"], document["chosen_on"]) == (600, 200)
     assert document["agree"]["value"] >= 0.99 and document["agree"]["low"] < document["agree"]["value"]
     assert "ReLU is assumed between the layers of big.pt" in document["notes"][0]
     loaded = load(tmp_path / "small.pt")

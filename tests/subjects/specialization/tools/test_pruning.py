@@ -82,6 +82,15 @@ def test_the_sizes_cost_what_they_cost_alone(refit):
         assert agree == float((small.argmax(1) == y.argmax(1)).double().mean())
 
 
+def test_the_size_is_chosen_at_some_points_and_its_costs_are_measured_at_others():
+    x, choose, test, net = points(), points(seed=7), 0.2 * points(seed=8), redundant(noise=0.05)
+    there, here = (prune(net, x, epsilon=0.0, tolerance=0.02, test=part) for part in (choose, test))
+    pruned = prune(net, x, epsilon=0.0, tolerance=0.02, choose=choose, test=test)
+    assert pruned.kept == there.kept != here.kept and pruned.sizes == there.sizes
+    again = prune(net, x, epsilon=0.0, keep=len(pruned.kept), test=test)
+    assert (pruned.lost, pruned.largest) == (again.lost, again.largest) != (there.lost, there.largest)
+
+
 def test_a_refit_is_the_least_squares_fit_and_drops_what_is_missed_least():
     """Every size and the whole order, against least squares for each candidate."""
     x, net = points(), torch_default((4, 8, 3), seeds=[3], dtype=torch.float64)

@@ -17,8 +17,8 @@ from relulab.subjects.specialization.tools.agreement import agreement
 from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.pruning import Pruned, prune
 
-FOLD = 5  # every fifth point is set aside for measuring the costs
-FEW = 20  # with fewer points, none is set aside
+FOLD = 5  # of five points, three select nodes and fit weights, one chooses the size, and one measures the costs
+FEW = 20  # with fewer points, all do everything
 
 
 class PruneNetwork(WithData, NetworkFiles, Measurement):
@@ -55,16 +55,16 @@ class PruneNetwork(WithData, NetworkFiles, Measurement):
     def measure(self) -> Outcome:
         net, x, star = self.load()
         dtype = net.dtype
-        labels, held_out = self.class_numbers(net.widths[-1]), self._held_out(len(x))
-        fit, test = (x[~held_out], x[held_out]) if not held_out.all() else (x, x)
+        labels, (fit, choose, test) = self.class_numbers(net.widths[-1]), self._split(len(x))
         pruned = prune(
-            net, fit, epsilon=self.epsilon, keep=self.keep, tolerance=self.tolerance, refit=self.refit, teacher=star,
-            test=test,
+            net, x[fit], epsilon=self.epsilon, keep=self.keep, tolerance=self.tolerance, refit=self.refit, teacher=star,
+            choose=x[choose], test=x[test],
         )  # fmt: skip
-        compared = agreement(net.double(), pruned.net, test, None if labels is None else labels[held_out])
+        compared = agreement(net.double(), pruned.net, x[test], None if labels is None else labels[test])
         document = {
-            "student": str(self.student), "data": str(self.data), "nodes": net.widths[1], "fitted": len(fit),
-            "tested": len(test), "groups": group_rows(pruned, star), "kept": pruned.net.widths[1], "lost": pruned.lost,
+            "student": str(self.student), "data": str(self.data), "nodes": net.widths[1],
+            "fitted": int(fit.sum()), "chosen_on": int(choose.sum()), "tested": int(test.sum()),
+            "groups": group_rows(pruned, star), "kept": pruned.net.widths[1], "lost": pruned.lost,
             "agree": compared.same._asdict() if net.widths[-1] > 1 else None,
             "accuracy": [share and share._asdict() for share in (compared.accuracy_a, compared.accuracy_b)],
             "largest": pruned.largest, "bound": pruned.bound, "suggested": suggested(pruned),
@@ -74,11 +74,13 @@ class PruneNetwork(WithData, NetworkFiles, Measurement):
         files = {".safetensors": lambda: encoded(small), ".pt": lambda: state_dict_bytes(small)}
         return Outcome(document, list(parts(document)), picture=lambda: picture(pruned), files=files)
 
-    def _held_out(self, count: int) -> Tensor:
-        """Return which points are set aside for measuring the costs: every fifth, or all if there are too few."""
+    def _split(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return which points select nodes and fit weights, which choose the size, and which measure the costs."""
         if count < FEW:
             self.note(f"{count} points are too few to set some aside, so costs are measured on the fitted points")
-        return torch.arange(count) % FOLD == FOLD - 1 if count >= FEW else torch.ones(count, dtype=torch.bool)
+            return (torch.ones(count, dtype=torch.bool),) * 3
+        place = torch.arange(count) % FOLD
+        return place < FOLD - 2, place == FOLD - 2, place == FOLD - 1
 
 
 def group_rows(pruned: Pruned, teacher: nn.Module | None = None) -> list[dict[str, Any]]:

@@ -61,6 +61,7 @@ def _sizes(document: dict[str, Any]) -> Iterator[Part]:
     smallest = (next((n for n, size in sizes.items() if size["lost"] <= loss), None) for loss in LOSSES)
     shown = sorted({document["kept"], *(n for n in smallest if n is not None)})
     several = document["agree"] is not None
+    yield Line(f"Other sizes, at the {document['chosen_on']:,} points on which the size is chosen:")
     rows = [
         (
             f"{n:,}{' (chosen)' if n == document['kept'] else ''}",

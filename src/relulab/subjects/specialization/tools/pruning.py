@@ -38,9 +38,9 @@ class Size(NamedTuple):
 class Pruned:
     """A pruned network and the change of its outputs.
 
-    ``kept`` are the groups that are kept, and ``sizes`` what other numbers of nodes would cost. ``lost`` and ``agree``
-    are the costs of ``net`` as in ``Size``. ``largest`` is the largest change of an output at the test points, and
-    ``bound`` an upper bound on any change in the box spanned by all points.
+    ``kept`` are the groups that are kept, and ``sizes`` what other numbers of nodes cost at the points on which the
+    size is chosen. ``lost`` and ``agree`` are the costs of ``net`` at the test points, as in ``Size``. ``largest`` is
+    the largest change of an output there, and ``bound`` an upper bound on any change in the box spanned by all points.
     """
 
     net: MLP
@@ -67,6 +67,7 @@ def prune(
     tolerance: float = 0.01,
     teacher: nn.Module | None = None,
     refit: bool = True,
+    choose: Float[Tensor, "K d"] | None = None,
     test: Float[Tensor, "M d"] | None = None,
 ) -> Pruned:
     """Merge ε-aligned nodes and keep as few groups as possible, such that the outputs hardly change.
@@ -82,10 +83,12 @@ def prune(
         x: Points, (N, d), at least 2, on which groups are selected and weights are fitted.
         epsilon: The alignment error ε up to which nodes are merged, at least 0.
         keep: Number of groups to keep, at least 1. None keeps as few as possible within ``tolerance``.
-        tolerance: Share of the variance of the outputs that may be lost at the test points, from 0 to below 1.
+        tolerance: Share of the variance of the outputs that may be lost, from 0 to below 1.
         teacher: A network. The groups nearest to its nodes are kept first. None ranks all groups in the same way.
         refit: Whether to fit the output weights of the pruned network to the old outputs.
-        test: Other points, (M, d), on which all costs are measured. None measures them on ``x``.
+        choose: Other points, (K, d), on which the number of groups is chosen. None uses the test points, which makes
+            the costs of the chosen number look somewhat lower than they are.
+        test: Other points, (M, d), on which the costs of the pruned network are measured. None uses ``x``.
 
     >>> net = MLP((1, 3, 1), dtype=torch.float64)
     >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[1.0, 2.0, -1.0]]), torch.tensor([[4.0], [-2.0], [1.0]])
@@ -94,6 +97,7 @@ def prune(
     """
     net = two_layer(net)
     x, test = _points(net, x), _points(net, x if test is None else test)
+    choose = test if choose is None else _points(net, choose)
     if keep is not None and keep < 1:
         raise UserError(f"expected keep to be at least 1, got {keep}")
     if not 0 <= tolerance < 1:
@@ -103,17 +107,17 @@ def prune(
         raise UserError("all hidden nodes have zero weights, so the network is constant: there is nothing to prune")
     first = _followers(grouped, teacher, x, epsilon)
     ranking = by_refit(grouped, x, _outputs(net, x), first) if refit else by_contribution(grouped, x, first)
-    costs = _Costs(ranking, test, _outputs(net, test))
+    costs, measured = (_Costs(ranking, part, _outputs(net, part)) for part in (choose, test))
     most = len(ranking.order)
     count = min(keep, most) if keep else costs.fewest(tolerance)
     small = _assembled(ranking, count, net)
-    chosen = costs.at([count])[0]
+    chosen = measured.at([count])[0]
     sizes = costs.at(sorted({*_spread(1, most), count}))
-    largest = float((_outputs(small, test) - costs.y).abs().max())
+    largest = float((_outputs(small, test) - measured.y).abs().max())
     kept = ranking.order[:count]
     return Pruned(
         small, grouped, kept.tolist(), sizes, chosen.lost, chosen.agree, largest,
-        _bound(net, grouped, kept, small, torch.cat([x, test])),
+        _bound(net, grouped, kept, small, torch.cat([x, choose, test])),
     )  # fmt: skip
 
 
