@@ -12,7 +12,7 @@ from scipy import stats
 import relulab as rl
 from relulab.lab.compared_claims import claims, part, statistics
 from relulab.lab.comparison import Comparison, compared
-from relulab.lab.run.store import encode
+from relulab.lab.run.result_file import encode
 from relulab.lab.show.figure import house_style
 
 TINY = {"d": 6, "C": 4, "m": 3, "epochs": 2, "steps": 20, "n_train": 50, "n_held_out": 50, "polarity": [1]}

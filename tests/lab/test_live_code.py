@@ -11,7 +11,9 @@ from scripts import DEFINED, NUMBERS, Session
 
 from relulab import Local, UserError, run_study
 from relulab.lab.live_code import files_beside
-from relulab.lab.run.store import Run, read_dataset, read_json, write_json
+from relulab.lab.run.documents import read_json, write_json
+from relulab.lab.run.result_file import read_dataset
+from relulab.lab.run.store import Run
 from relulab.lab.show.figure import FORMATS
 from relulab.lab.show.report import build
 from relulab.lab.show.report.finished_run import read_run

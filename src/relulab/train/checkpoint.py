@@ -95,7 +95,7 @@ class Slot:
 
     def read(self) -> Saved | None:
         """Read the saved state; return None if there is none, or if it is damaged or from another training run."""
-        if not self.path.is_file():
+        if self.path.is_symlink() or not self.path.is_file():
             return None
         try:
             with safe_open(self.path, framework="pt") as file:

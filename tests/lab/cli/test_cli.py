@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import version
 
 import pytest
+from resealed import resealed
 
 from relulab import Verdict
 from relulab.lab.catalog import studies, theorems
@@ -84,6 +85,7 @@ def test_a_refuted_claim_exits_with_1(here, tmp_path):
     path = tmp_path / json.loads(here(*RUN)[1])["run"] / "claims.json"
     claims = json.loads(path.read_text())
     path.write_text(json.dumps([{**claims[0], "verdict": "REFUTED"}]))
+    resealed(path.parent)
     assert here(*RUN)[0] == 1
 
 

@@ -11,12 +11,15 @@ from pathlib import Path
 
 import psutil
 import pytest
+import xarray as xr
 
 from relulab import Dask, Local, UserError, find_study, run_study
+from relulab.lab.run import lock
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.unit_tick import UnitTick, unit_tick
 from relulab.lab.run.runner import Silent
 from relulab.lab.run.store import Run, runs_in
+from relulab.lab.run.unit_file import encode_unit
 
 CHANGES = {"seeds": 2, "over": [2], "epochs": 40, "steps": 150}
 OFTEN = 0.02
@@ -158,8 +161,9 @@ def test_a_dask_worker_with_access_to_the_folder_uses_it(study, expected, tmp_pa
 def test_a_folder_with_the_same_path_on_another_machine_is_not_used(study, tmp_path):
     run = Run.of(study, "smoke", tmp_path)
     with run.held(pytest.fail):
-        assert run.marked(run.holder or "") and not run.marked("process 1 on elsewhere since 2020-01-01 00:00:00")
-    assert not Run(tmp_path / "nowhere").marked("anybody")
+        assert lock.names(run.path, run.holder or "")
+        assert not lock.names(run.path, "process 1 on elsewhere since 2020-01-01 00:00:00")
+    assert not lock.names(tmp_path / "nowhere", "anybody")
     unit = study.units()[0]
     tick = unit_tick(lambda steps: None, study, unit, None, seconds=60, device="cpu")
     assert tick.checkpoint is None and tick.device == "cpu"
@@ -173,12 +177,11 @@ def test_checkpoints_of_finished_units_are_removed(study, tmp_path):
         (run.path / "units" / f"{unit.name}{name}").write_text("old")
     other = run.path / "units" / "other.checkpoint"
     other.write_text("of a unit under way")
-    part = run.path / "units" / f".{unit.name}.checkpoint.77.part.checkpoint"
-    part.write_text("half")
+    part = run.path / "units" / ".relulab-99999999-ab.tmp"
+    part.write_text("half, of a worker that was killed")
     run.prepare()
     assert len(checkpoints(run.path)) == 3 and not part.exists()
-    part.write_text("half, of a worker that was killed")
-    run.keep(unit, b"result")
+    run.keep(unit, encode_unit(xr.Dataset({"x": 1.0}), {}))
     assert checkpoints(run.path) == [other] and run.has(unit)
     run.checkpoint(unit).write_text("left by a worker that was given up")
     run.prepare()

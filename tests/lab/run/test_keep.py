@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from relulab.lab.run.store import Run, runs_in, write_json
+from relulab.lab.run.documents import write_json
+from relulab.lab.run.store import Run, runs_in
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def two(here, small_runs) -> tuple[Run, Run]:
     shutil.copytree(small_runs / "recovery-order", "runs/recovery-order")
     done = Run(next(Path("runs/recovery-order").iterdir()))
     lost = Run(Path("runs/recovery/smoke-0123456789"))
-    lost.path.mkdir(parents=True)
+    lost.create()
     (lost.path / "config.json").write_text("{}")
     (lost.path / "status.json").write_text(json.dumps({"state": "running", "done": 1, "units": 2}))
     return done, lost
@@ -88,8 +89,8 @@ def test_watch_reports_unknown_runs(words, two, here):
 @pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", "\x00", "null", '{"schema": {"a": 1}}'])
 def test_malformed_files_in_a_run_cause_no_internal_error(text, here, tmp_path):
     folder = tmp_path / "runs" / "recovery" / "smoke-0123456789"
-    folder.mkdir(parents=True)
-    for name in ("config", "status", "progress", "claims", "figures", "env"):
+    Run(folder).create()
+    for name in ("manifest", "config", "status", "progress", "claims", "figures", "env"):
         (folder / f"{name}.json").write_text(text)
     assert here("runs")[0] == 0 and here("runs", "--json")[0] == 0
     assert here("watch")[0] in (2, 3) and here("clean", "--yes")[0] == 0 and not folder.exists()

@@ -128,7 +128,7 @@ def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(engine, tmp
     """On a run of many units, so that most of it is still to do when the first one is there."""
     folder, more = tmp_path / "a", ("--set", "seeds=12", "--set", "steps=2000", "--engine", engine)
     process = start(folder, *more)
-    while not list(folder.glob("runs/*/*/units/over*.nc.sha256")) and process.poll() is None:
+    while not list(folder.glob("runs/*/*/units/over*.safetensors")) and process.poll() is None:
         time.sleep(0.02)
     workers = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all of them
@@ -136,8 +136,8 @@ def test_ctrl_c_leaves_nothing_running_and_the_same_command_finishes(engine, tmp
     assert process.returncode == 130 and "Traceback" not in err and "run the same command again to continue" in err, err
     assert workers and all_gone(workers)
     # A unit counts once its checksum is there.
-    kept = {path: path.stat().st_mtime_ns for path in folder.rglob("units/over*.nc.sha256")}
+    kept = {path: path.stat().st_mtime_ns for path in folder.rglob("units/over*.safetensors")}
     assert 0 < len(kept) < 9
     finish(start(folder, *more))
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
-    assert len(list(folder.rglob("units/over*.nc.sha256"))) == 9
+    assert len(list(folder.rglob("units/over*.safetensors"))) == 9

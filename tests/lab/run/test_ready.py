@@ -100,7 +100,7 @@ def test_finished_units_need_no_data(known, here, monkeypatch, tmp_path):
     monkeypatch.delenv("THERE")
     assert here("run", "wanting", "--workers", "1")[0] == 0
     assert here("run", "wanting", "--workers", "1", "--redraw")[0] == 0
-    next((tmp_path / "runs").rglob("u1.nc")).unlink()
+    next((tmp_path / "runs").rglob("u1.safetensors")).unlink()
     assert here("run", "wanting", "--workers", "1", "--redraw")[0] == 2
 
 

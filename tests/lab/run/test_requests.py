@@ -12,8 +12,9 @@ from plug_ins import plug_in
 from relulab import Local, UserError, run_study
 from relulab.lab.live_code import PackageCode
 from relulab.lab.run import requests
+from relulab.lab.run.documents import read_json, write_json
 from relulab.lab.run.requests import FILE, requested
-from relulab.lab.run.store import Run, read_json, write_json
+from relulab.lab.run.store import Run
 
 CHANGES = ["seeds=2", "steps=5", "over=1"]
 AGAIN = """

@@ -13,9 +13,13 @@ import pytest
 import xarray as xr
 
 from relulab import Local, find_study, run_study
+from relulab.core.files import atomic
 from relulab.lab.claim import claim
+from relulab.lab.run.documents import write_bytes
+from relulab.lab.run.result_file import encode, read_dataset
 from relulab.lab.run.runner import Silent
-from relulab.lab.run.store import Run, atomic, encode, read_dataset, write_bytes
+from relulab.lab.run.store import Run
+from relulab.lab.run.unit_file import encode_unit
 
 SMALL = {"seeds": 5, "steps": 20, "over": [1, 4]}
 
@@ -59,9 +63,9 @@ def test_one_process_pool_and_resumed_give_the_same_bits(study, finished, tmp_pa
         run_study(study, preset="smoke", runs=tmp_path / "again", engine=Local(1), watcher=Stop())
     run = Run.of(study, "smoke", tmp_path / "again")
     assert run.status["state"] == "interrupted" and run.status["done"] == 1 and not run.finished
-    kept = [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.nc")]
+    kept = [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.safetensors")]
     resumed = run_study(study, preset="smoke", runs=tmp_path / "again", engine=Local(1))
-    assert kept[0] in [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.nc")], (
+    assert kept[0] in [p.stat().st_mtime_ns for p in (run.path / "units").glob("*.safetensors")], (
         "a finished unit was made again"
     )
 
@@ -203,6 +207,6 @@ def test_labels_of_units_keep_their_length_in_the_result(study, tmp_path):
     run, units = Run.of(study, "smoke", tmp_path), study.units()[:2]
     for unit, label in zip(units, ("paper", "spanning"), strict=True):
         run.unit(unit).parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(run.unit(unit), encode(xr.Dataset({"x": ("kind", [1.0])}, {"kind": [label]})))
-    write_bytes(tmp_path / "result.nc", encode(run.joined(units)))
+        write_bytes(run.unit(unit), encode_unit(xr.Dataset({"x": ("kind", [1.0])}, {"kind": [label]}), {}))
+    write_bytes(tmp_path / "result.nc", encode(run.joined(units)[0]))
     assert read_dataset(tmp_path / "result.nc").kind.values.tolist() == ["paper", "spanning"]

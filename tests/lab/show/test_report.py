@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from resealed import resealed
 
 from relulab import UserError, find_study
 from relulab.lab.run.settings import changes
@@ -65,6 +66,8 @@ def of(report: Path, study: str) -> Page:
 
 def change(path: Path, **fields) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    if path.name not in ("relulab-run.json", "manifest.json"):
+        resealed(path.parent)
 
 
 def test_every_link_leads_to_a_place_in_the_report(report, pages):
@@ -127,6 +130,7 @@ def test_symbols_of_a_claim_are_explained_where_all_claims_are_shown(copy, built
     path.write_text(json.dumps([claims[0] | {"says": "The degree κ is large", "statistic": "polarity p"}, *claims[1:]]))
     config = path.with_name("config.json")
     config.write_text(json.dumps(json.loads(config.read_text()) | {"symbols": {"κ": "a degree", "δ": "a size"}}))
+    resealed(path.parent)
     build(copy, built)
     row = (
         (built / "claims.html")
@@ -199,12 +203,17 @@ def test_markup_in_files_is_escaped(copy, tmp_path):
 WRONG = {
     "config.json": [
         {"study": "../../evil"}, {"study": "a/b"}, {"study": 7}, {"study": ""}, {"preset": ".."}, {"ids": "SS"},
-        {"ids": None}, {"config": []}, {"changes": "x"}, {"title": None}, {"about": 1}, {"schema": 99}, {"schema": "x"},
+        {"ids": None}, {"config": []}, {"changes": "x"}, {"title": None}, {"about": 1},
         b"[]", b"{half", b"[" * 100_000, b"\xff\xfe", None,
     ],
+    "relulab-run.json": [{"schema": 99}, {"schema": "x"}, {"relulab": "no"}, b"[]", b"{half", None],
+    "manifest.json": [{"files": {}}, {"files": None}, {"checksum": "0"}, b"[]", b"{half", b"[" * 100_000, None],
     "status.json": [{"seconds": "long"}, {"seconds": -1}, {"state": "running"}, {"units": None}, b"[]", None],
     "env.json": [{"packages": None}, {"commit": 7}, b"5"],
-    "figures.json": [b'["../../../evil"]', b'["/evil"]', b'["missing"]', b'{"loss": 1}', b"[1]", b"[" * 100_000],
+    "figures.json": [
+        b'[{"figure": "../../../evil"}]', b'[{"figure": "/evil"}]', b'[{"figure": "missing"}]', b'{"loss": 1}',
+        b'["loss"]', b"[1]", b"[" * 100_000,
+    ],
     "claims.json": [b'[{"id": "SS.F7.x"}]', b"{}", b"[0]"],
     "result.nc": [b"no netCDF", None],
 }  # fmt: skip
@@ -219,6 +228,8 @@ def test_a_damaged_run_is_named_and_hides_nothing_else(copy, built, tmp_path, fi
         change(path, **content)
     else:
         path.write_bytes(content)
+    if file not in ("relulab-run.json", "manifest.json"):
+        resealed(path.parent)
     before = {p for p in tmp_path.rglob("*") if tmp_path / "out" not in p.parents}
     build(copy, tmp_path / "out")
     page, missing = (Page(tmp_path / "out" / name) for name in ("claims.html", "runs.html"))
@@ -242,6 +253,7 @@ def test_a_damaged_check_is_named_and_hides_nothing_else(copy, built, tmp_path, 
 def test_an_id_that_stands_twice_in_a_run_is_damage(copy, tmp_path):
     path = next(copy.glob("recovery/*/claims.json"))
     path.write_text(json.dumps(json.loads(path.read_text())[:1] * 2))
+    resealed(path.parent)
     build(copy, tmp_path / "out")
     assert "an id appears twice" in (tmp_path / "out" / "runs.html").read_text()
 
@@ -249,6 +261,7 @@ def test_an_id_that_stands_twice_in_a_run_is_damage(copy, tmp_path):
 def test_studies_may_share_an_id(copy, tmp_path):
     claims = [next(copy.glob(f"{study}/*/claims.json")) for study in ("recovery", "recovery-order")]
     claims[1].write_text(claims[0].read_text())
+    resealed(claims[1].parent)
     build(copy, tmp_path / "out")
     page = Page(tmp_path / "out" / "claims.html")
     assert len(page.ids) == len(set(page.ids))

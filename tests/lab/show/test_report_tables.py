@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from relulab.lab.run.store import read_dataset
+from relulab.lab.run.result_file import read_dataset
+from relulab.lab.run.unit_file import decode_unit, encode_unit
 from relulab.lab.show.report import build, exported_data
 from relulab.lab.show.report.exported_data import export_data
 from relulab.lab.show.report.forms import Unreadable
@@ -24,7 +25,7 @@ def a_run(path: Path, result: xr.Dataset, *units: xr.Dataset) -> Path:
     (path / "units").mkdir(parents=True)
     result.to_netcdf(path / "result.nc", engine="h5netcdf")
     for number, unit in enumerate(units):
-        unit.to_netcdf(path / "units" / f"{number}.nc", engine="h5netcdf")
+        (path / "units" / f"{number}.safetensors").write_bytes(encode_unit(unit, {}))
     return path
 
 
@@ -58,12 +59,13 @@ def test_places_that_no_unit_has_are_left_out_and_counted(fan_out, tmp_path):
 
 
 def test_a_measured_nan_keeps_its_row(fan_out, tmp_path):
-    unit = next((fan_out / "units").glob("over1-*.nc"))
+    unit = next((fan_out / "units").glob("over1-*.safetensors"))
     lost = {"over": 1, "student": 2, "seed": 1}
-    for path in (unit, fan_out / "result.nc"):
-        data = read_dataset(path)
-        data.fan_out.loc[lost] = np.nan
-        data.to_netcdf(path, engine="h5netcdf")
+    data, part = read_dataset(fan_out / "result.nc"), decode_unit(unit.read_bytes()).dataset()
+    for each in (data, part):
+        each.fan_out.loc[lost] = np.nan
+    data.to_netcdf(fan_out / "result.nc", engine="h5netcdf")
+    unit.write_bytes(encode_unit(part, {}))
     export_data(fan_out, 2, tmp_path / "out")
     frame = pd.read_csv(tmp_path / "out" / "fan_out.csv")
     nan = frame[frame.fan_out.isnull()]
@@ -72,7 +74,7 @@ def test_a_measured_nan_keeps_its_row(fan_out, tmp_path):
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(b"half")])
 def test_without_all_units_no_row_is_left_out(fan_out, tmp_path, harm):
-    harm(next((fan_out / "units").glob("over1-*.nc")))
+    harm(next((fan_out / "units").glob("over1-*.safetensors")))
     data = export_data(fan_out, 2, tmp_path / "out")
     assert all(table.left_out == 0 for table in data.tables)
     assert len(pd.read_csv(tmp_path / "out" / "fan_out.csv")) == read_dataset(fan_out / "result.nc").fan_out.size

@@ -107,7 +107,7 @@ def demonstrate(theorem: Any, runs: Path) -> dict[str, Any]:
     """Run the demonstrations and save the results for the report."""
     from relulab.lab.cli.terminal import errors, working
     from relulab.lab.index.terms import meanings
-    from relulab.lab.run.store import write_json
+    from relulab.lab.run.documents import write_json
     from relulab.lab.show.entry_document import usages
     from relulab.lab.show.finding_parts import finding_texts
 

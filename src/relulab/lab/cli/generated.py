@@ -60,7 +60,7 @@ def command(entry: Entry) -> Callable[..., None]:
 def _check(entry: Entry, options: dict[str, Any], out: Path | None, figure: Path | None) -> None:
     """Raise a UserError for what is wrong with values and files, before the measurement is imported."""
     from relulab.lab.index.sketch import check_files, input_sketch
-    from relulab.lab.run.store import PICTURES, check_place
+    from relulab.lab.run.documents import PICTURES, check_place
 
     for path, endings in ((out, entry.details["endings"]), (figure, PICTURES)):
         if path:

@@ -12,7 +12,7 @@ from relulab.lab.catalog import find_measurement
 from relulab.lab.cli.terminal import print_json, print_parts, working
 from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.outside_code import blamed, expected, outside
-from relulab.lab.run.store import PICTURES, write_arrays, write_bytes
+from relulab.lab.run.documents import PICTURES, write_arrays, write_bytes
 from relulab.lab.theorem import Verdict
 
 

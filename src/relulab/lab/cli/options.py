@@ -31,6 +31,21 @@ Scheduler = Annotated[
         help="Address of a dask scheduler, for example tcp://10.0.0.1:8786. Default: start a local cluster.",
     ),
 ]  # fmt: skip
+CaFile = Annotated[
+    Path | None,
+    typer.Option("--tls-ca-file", metavar="FILE", help="Certificate of the authority of a scheduler at tls://…"),
+]
+Certificate = Annotated[
+    Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate for a scheduler at tls://…")
+]
+Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Key of the certificate --tls-cert.")]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Do not continue a run whose units were measured with other versions or on another processor.",
+    ),
+]
 Device = Annotated[
     str, typer.Option("--device", metavar="DEVICE", help="Device for training, for example cuda or cuda:1.")
 ]

@@ -9,7 +9,20 @@ import typer
 
 from relulab.lab.cli.complete import study_names
 from relulab.lab.cli.generated import Json
-from relulab.lab.cli.options import Device, EngineName, Out, Patience, Preset, Runs, Scheduler, Workers
+from relulab.lab.cli.options import (
+    CaFile,
+    Certificate,
+    Device,
+    EngineName,
+    Key,
+    Out,
+    Patience,
+    Preset,
+    Runs,
+    Scheduler,
+    Strict,
+    Workers,
+)
 
 if TYPE_CHECKING:
     from relulab.lab.run.engines import Engine
@@ -41,11 +54,15 @@ def run(
     workers: Workers = None,
     engine: EngineName = None,
     scheduler: Scheduler = None,
+    tls_ca_file: CaFile = None,
+    tls_cert: Certificate = None,
+    tls_key: Key = None,
     patience: Patience = 900,
     device: Device = "cpu",
     redraw: Annotated[
         bool, typer.Option(help="Make the figures and claims of a finished run again from its stored units.")
     ] = False,
+    strict: Strict = False,
     json_: Json = False,
 ) -> None:
     """Run studies, or continue them where they stopped. The result of a finished run is read from its folder."""
@@ -62,8 +79,9 @@ def run(
     if all(answers):
         summaries = [_stored(run, json_) for run in dict.fromkeys(answers) if run]
     else:
-        chosen_engine = partial(_engine, named, scheduler, workers, patience, device)
-        summaries = _run_all(ids, requests, preset, config, set_ or [], runs, chosen_engine, json_, redraw)
+        chosen_engine = partial(_engine, named, scheduler, (tls_ca_file, tls_cert, tls_key), workers, patience, device)
+        how = {"redraw": redraw, "strict": strict}
+        summaries = _run_all(ids, requests, preset, config, set_ or [], runs, chosen_engine, json_, how)
     if json_:
         from relulab.lab.cli.terminal import print_json
 
@@ -71,7 +89,7 @@ def run(
     _exit(summaries, [])
 
 
-def _run_all(ids, requests, preset, config, assignments, runs, engine, quiet, redraw) -> list[dict[str, Any]]:
+def _run_all(ids, requests, preset, config, assignments, runs, engine, quiet, how) -> list[dict[str, Any]]:
     """Run studies. Everything is checked before anything runs."""
     from relulab.lab.catalog import find_study
     from relulab.lab.run.runner import check_ready
@@ -81,9 +99,9 @@ def _run_all(ids, requests, preset, config, assignments, runs, engine, quiet, re
     kinds = {id: find_study(id) for id in ids}
     studies = {kind: kind.configured(preset, changes(kind, config, assignments)) for kind in kinds.values()}
     for study in studies.values():
-        check_ready(study, preset, runs, redraw)
+        check_ready(study, preset, runs, how["redraw"])
     chosen_engine = engine()
-    summaries = {kind: _run(study, preset, runs, chosen_engine, quiet, redraw) for kind, study in studies.items()}
+    summaries = {kind: _run(study, preset, runs, chosen_engine, quiet, how) for kind, study in studies.items()}
     for id, request in requests.items():
         request.remember(Run(Path(summaries[kinds[id]]["run"])))
     return list(summaries.values())
@@ -96,8 +114,12 @@ def reproduce(
     workers: Workers = None,
     engine: EngineName = None,
     scheduler: Scheduler = None,
+    tls_ca_file: CaFile = None,
+    tls_cert: Certificate = None,
+    tls_key: Key = None,
     patience: Patience = 900,
     device: Device = "cpu",
+    strict: Strict = False,
     json_: Json = False,
 ) -> None:
     """Run every study whose data are available, check every theorem, and build the report."""
@@ -107,10 +129,10 @@ def reproduce(
     from relulab.lab.run.answers import units_of
 
     ready, left_out = _ready(preset, runs)
-    chosen_engine = _engine(engine, scheduler, workers, patience, device)
+    chosen_engine = _engine(engine, scheduler, (tls_ca_file, tls_cert, tls_key), workers, patience, device)
     summaries = []
     for study in sorted(ready, key=lambda study: sum(unit.flops for unit in units_of(study))):  # results appear early
-        summaries.append(_run(study, preset, runs, chosen_engine, json_))
+        summaries.append(_run(study, preset, runs, chosen_engine, json_, {"strict": strict}))
         index = _report(runs, out)
         if len(summaries) == 1 and not json_:
             console.print(f"The report so far is in {index}; it is updated after each study.\n", highlight=False)
@@ -168,7 +190,10 @@ def _engine_name(name: str | None, scheduler: str | None, workers: int | None) -
     return name
 
 
-def _engine(name: str | None, scheduler: str | None, workers: int | None, patience: float, device: str) -> "Engine":
+def _engine(
+    name: str | None, scheduler: str | None, tls: tuple[Path | None, ...], workers: int | None, patience: float,
+    device: str,
+) -> "Engine":  # fmt: skip
     from relulab.lab.run.engines.dask import Dask
     from relulab.lab.run.engines.local import Local
 
@@ -181,26 +206,27 @@ def _engine(name: str | None, scheduler: str | None, workers: int | None, patien
         found_device(device, torch.device("cpu"))
     if name == "local":
         return Local(workers, patience, device=device)
-    return Dask(scheduler, workers, patience, device=device)
+    from relulab.lab.run.engines.tls import Tls
+
+    return Dask(scheduler, workers, patience, device=device, tls=Tls(*tls))
 
 
 def _run(
-    study: "Study", preset: str, runs: Path, engine: "Engine", quiet: bool, redraw: bool = False
+    study: "Study", preset: str, runs: Path, engine: "Engine", quiet: bool, how: dict[str, bool]
 ) -> dict[str, Any]:
     from relulab.lab.cli.terminal import errors
     from relulab.lab.live_code import Incomparable
     from relulab.lab.run.runner import run_study
     from relulab.lab.run.store import Run
-    from relulab.lab.run.watchers import Silent
-    from relulab.lab.show.run_bar import RunBar
+    from relulab.lab.show.run_bar import Messages, RunBar
 
     with suppress(Incomparable):
         stored = Run.of(study, preset, runs)
-        if stored.finished and not (quiet or redraw):
+        if stored.finished and not (quiet or how.get("redraw")):
             _print_stored(stored)
     try:
-        watcher = Silent() if quiet else RunBar()
-        summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=watcher, redraw=redraw)
+        watcher = Messages() if quiet else RunBar()
+        summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=watcher, **how)
     except KeyboardInterrupt:
         errors.print("interrupted: finished units are kept; run the same command again to continue", highlight=False)
         raise
@@ -211,7 +237,7 @@ def _run(
 
 def _stored(run: "Run", quiet: bool) -> dict[str, Any]:
     """Return the summary of a finished run; print it unless ``quiet``."""
-    from relulab.lab.run.store import read_json
+    from relulab.lab.run.documents import read_json
 
     summary, about = run.summary, read_json(run.path / "config.json")
     if not quiet:

@@ -5,7 +5,8 @@ from relulab.lab.comparison import Comparison
 from relulab.lab.index import entry
 from relulab.lab.live_code import MAIN, source_of
 from relulab.lab.outside_code import outside
-from relulab.lab.run.store import SCHEMA, Run, write_json
+from relulab.lab.run.documents import write_json
+from relulab.lab.run.store import SCHEMA, Run
 from relulab.lab.study import Study
 
 

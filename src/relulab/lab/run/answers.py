@@ -11,7 +11,7 @@ from relulab.core.errors import UserError
 from relulab.lab.claim import Claim
 from relulab.lab.diverged import diverged, marked, notice, quiet
 from relulab.lab.outside_code import blamed, expected
-from relulab.lab.run.store import file_name
+from relulab.lab.run.documents import file_name
 from relulab.lab.show.animation import Animation
 from relulab.lab.study import Study, Unit, place_of
 

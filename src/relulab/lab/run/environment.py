@@ -1,10 +1,14 @@
-"""The environment of a run: versions, machine, commit."""
+"""The environment of a unit: versions, processor, commit; and how the environments of a run differ."""
 
+import json
 import os
 import platform
 import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("relulab", "torch", "numpy", "scipy", "xarray", "h5netcdf", "pydantic", "matplotlib")
 
@@ -14,7 +18,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def environment(device: str = "cpu") -> dict:
+def environment(device: str = "cpu") -> dict[str, Any]:
     """Return everything that the bits of a result may depend on.
 
     Args:
@@ -28,8 +32,37 @@ def environment(device: str = "cpu") -> dict:
         "device": device,
         "commit": _commit(),
         "packages": {name: _version(name) for name in PACKAGES},
-        "data": os.environ.get("RELULAB_DATA"),
     }
+
+
+def differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
+    """Return in what two environments differ that numbers may depend on, in words.
+
+    Args:
+        now: An environment.
+        then: An earlier one.
+    """
+    flat = [
+        {name: one.get(name) for name in ("processor", "device")}
+        | {"Python": one.get("python"), "commit": one.get("commit")} | dict(one.get("packages") or {})
+        for one in (now, then)
+    ]  # fmt: skip
+    return [
+        f"{name} {flat[0].get(name)} instead of {flat[1].get(name)}"
+        for name in dict.fromkeys([*flat[0], *flat[1]])
+        if flat[0].get(name) != flat[1].get(name)
+    ]
+
+
+def together(environments: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the contents of env.json: the environment of most units, and under ``others`` those of other units.
+
+    Args:
+        environments: The environment of each unit.
+    """
+    counts = Counter(json.dumps(one, sort_keys=True) for one in environments)
+    (most, *others) = ({**json.loads(text), "units": units} for text, units in counts.most_common())
+    return {**most, "others": others}
 
 
 def _version(name: str) -> str | None:

@@ -4,14 +4,18 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
+from relulab.core.errors import UserError
 from relulab.lab.outside_code import blamed
 from relulab.lab.run.about import describe
 from relulab.lab.run.answers import animations_of, claims_of, figures_of, units_of
+from relulab.lab.run.documents import json_bytes, write_bytes, write_json
 from relulab.lab.run.engines import Engine
-from relulab.lab.run.environment import environment
+from relulab.lab.run.environment import differences, environment, together
 from relulab.lab.run.meter import Meter
-from relulab.lab.run.store import MOVING, Run, encode, write_bytes, write_checked, write_json
+from relulab.lab.run.result_file import encode
+from relulab.lab.run.store import MOVING, Run
 from relulab.lab.run.watchers import Watcher
 from relulab.lab.show.animation import animated
 from relulab.lab.show.figure import FORMATS, drawn, house_style
@@ -25,11 +29,14 @@ TOO_SMALL = "the preset smoke only shows that the study runs; --preset quick is 
 class Job:
     """Completes a run that this process has locked."""
 
-    def __init__(self, study: Study, run: Run, preset: str, engine: Engine, watcher: Watcher):
+    def __init__(self, study: Study, run: Run, preset: str, engine: Engine, watcher: Watcher, strict: bool = False):
         self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
         run.prepare()
         self.units = units_of(study)
-        self.todo = [unit for unit in self.units if not run.has(unit)]
+        stored = {unit.name: data.environment for unit in self.units if (data := run.measured(unit))}
+        self.todo = [unit for unit in self.units if unit.name not in stored]
+        self.here = environment(getattr(engine, "device", "cpu"))
+        self.compare_environments(list(stored.values()), strict)
         before = run.status
         # If nothing is measured, the recorded machine and number of processes stay those of the earlier run.
         self.workers = engine.crew(len(self.todo)) if self.todo else before.get("workers", 1)
@@ -40,14 +47,14 @@ class Job:
         """Measure the missing units, draw the figures and judge the claims."""
         describe(self.study, self.run, self.preset)
         if self.todo:
-            machine = environment(getattr(self.engine, "device", "cpu"))
-            write_json(self.run.path / "env.json", machine)
-            self.run.log(at=_now(), start=len(self.todo), workers=self.workers, commit=machine["commit"])
+            if len(self.todo) == len(self.units):
+                write_json(self.run.path / "env.json", together([self.here]))
+            self.run.log(at=_now(), start=len(self.todo), workers=self.workers, commit=self.here["commit"])
         self.status("running")
         self.watcher.start(self.study, self.run, self.todo, self.meter.done, self.workers)
         try:
             self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps, self.watcher.say)
-            _conclude(self.study, self.run, self.units, self.preset)
+            files = _conclude(self.study, self.run, self.units, self.preset)
         except BaseException as error:
             with suppress(OSError):  # the error may be that nothing can be written
                 self.status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
@@ -55,6 +62,21 @@ class Job:
         finally:
             self.watcher.stop()
         self.status("finished")
+        self.run.seal([*files, "config.json", "status.json"])
+
+    def compare_environments(self, stored: list[dict[str, Any]], strict: bool) -> None:
+        """Say if stored units were measured in another environment, or refuse to continue."""
+        others = [words for one in stored if (words := differences(self.here, one))] if self.todo else []
+        if not others:
+            return
+        now = f"now {', '.join(others[0])}"
+        found = f"{len(others)} of {len(self.units)} units were measured in another environment ({now})"
+        if strict:
+            raise UserError(
+                f"{self.run.path}: {found}: continue it in that environment, leave out --strict, or choose another "
+                "folder with --runs"
+            )
+        self.watcher.say(f"{found}; the report will say so, and --strict refuses to mix environments")
 
     def on_unit(self, unit: Unit, seconds: float) -> None:
         self.meter.unit()
@@ -81,11 +103,11 @@ class Job:
         })  # fmt: skip
 
 
-def _conclude(study: Study, run: Run, units: list[Unit], preset: str) -> None:
-    """Join the units, draw the figures and judge the claims."""
+def _conclude(study: Study, run: Run, units: list[Unit], preset: str) -> list[str]:
+    """Join the units, draw the figures and judge the claims; return the files that were written."""
     with blamed(type(study).__module__, "when the results of all units are joined"):
-        result = run.joined(units)
-    write_checked(run.path / "result.nc", encode(result))
+        result, environments = run.joined(units)
+    files = {"result.nc": encode(result)}
     with house_style():
         figures, animations = figures_of(study, result), animations_of(study, result)
     drawings = [{"figure": name, "caption": _caption(study, name)} for name in figures]
@@ -93,17 +115,22 @@ def _conclude(study: Study, run: Run, units: list[Unit], preset: str) -> None:
         {"animation": name, "words": animation.words, "caption": _caption(study, name)}
         for name, animation in animations.items()
     ]
-    write_json(run.path / "figures.json", [*drawings, *moving])  # in the order of the study
     for name, figure in figures.items():
-        for ending in FORMATS:
-            write_bytes(run.path / "figures" / f"{name}.{ending}", drawn(figure, ending))
+        files |= {f"figures/{name}.{ending}": drawn(figure, ending) for ending in FORMATS}
     for name, animation in animations.items():
-        for ending, content in animated(animation)._asdict().items():
-            write_bytes(run.path / "figures" / f"{name}.{MOVING[ending]}", content)
+        made = animated(animation)._asdict()
+        files |= {f"figures/{name}.{MOVING[ending]}": content for ending, content in made.items()}
     claims = claims_of(study, result)
     if preset == "smoke":
         claims = [claim.unjudged(TOO_SMALL) for claim in claims]
-    write_json(run.path / "claims.json", [claim.to_dict() for claim in claims])
+    files |= {
+        "figures.json": json_bytes([*drawings, *moving]),  # in the order of the study
+        "claims.json": json_bytes([claim.to_dict() for claim in claims]),
+        "env.json": json_bytes(together(environments)),
+    }
+    for name, content in files.items():
+        write_bytes(run.path / name, content)
+    return list(files)
 
 
 def _caption(study: Study, name: str) -> str:

@@ -20,8 +20,9 @@ from relulab.lab.index import Entry, entry
 from relulab.lab.index.sketch import study_sketch
 from relulab.lab.index.subjects import roots, subjects
 from relulab.lab.live_code import START, package_code
+from relulab.lab.run.documents import read_json, write_json
 from relulab.lab.run.settings import changes
-from relulab.lab.run.store import SCHEMA, Run, read_json, write_json
+from relulab.lab.run.store import SCHEMA, Run
 
 FILE = "requests.json"
 LATEST = 20  # number of keys that a run keeps

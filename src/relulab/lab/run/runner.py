@@ -33,6 +33,7 @@ def run_study(
     watcher: Watcher | None = None,
     progress: bool | None = None,
     redraw: bool = False,
+    strict: bool = False,
 ) -> dict:
     """Run or continue a study.
 
@@ -49,6 +50,8 @@ def run_study(
         progress: Whether to show the progress on stderr. By default in a terminal and in a notebook; elsewhere only
             messages are shown. With False, nothing is shown.
         redraw: Whether to make the figures, animations and claims of a finished run again from its stored units.
+        strict: Whether to refuse to continue a run whose units were measured with other package versions, another
+            commit of relulab or on another processor. Otherwise this is said, and recorded with each unit.
 
     Returns:
         The summary, which is the document that ``relulab run --json`` prints.
@@ -77,7 +80,7 @@ def run_study(
         run = Run.of(study, preset, Path(runs), uuid4().hex[:10])
     # A finished run that nobody works on is read without importing what it takes to make one.
     known = not redraw and run.schema == SCHEMA and run.device == _device(engine) and not run.holder and run.finished
-    summary = run.summary if known else completed(study, run, preset, engine, watcher, redraw)
+    summary = run.summary if known else completed(study, run, preset, engine, watcher, redraw, strict)
     if request:
         request.remember(run)
     return summary
@@ -100,7 +103,9 @@ def _configured(study: object) -> Study:
     return study
 
 
-def completed(study: Study, run: Run, preset: str, engine: Engine | None, watcher: Watcher, redraw: bool) -> dict:
+def completed(
+    study: Study, run: Run, preset: str, engine: Engine | None, watcher: Watcher, redraw: bool, strict: bool = False
+) -> dict:
     """Complete a run of a configured study, unless it is finished, and return its summary."""
     from relulab.lab.run.engines.local import Local
     from relulab.lab.run.job import Job
@@ -117,9 +122,16 @@ def completed(study: Study, run: Run, preset: str, engine: Engine | None, watche
         run.held(lambda holder: watcher.say(f"{run.path} is in use by {holder}: waiting until it ends")),
     ):
         _check_device(study, run, engine, redraw)
+        if damaged := run.damages:
+            watcher.say(f"{run.path}: {_listed(damaged)} missing or changed since the run finished: made again")
         if redraw or not run.finished:
-            Job(study, run, preset, engine, watcher).complete()
+            Job(study, run, preset, engine, watcher, strict).complete()
     return run.summary
+
+
+def _listed(files: list[str]) -> str:
+    more = f" and {len(files) - 3} more files" if len(files) > 3 else ""
+    return f"{', '.join(files[:3])}{more} {'is' if len(files) == 1 else 'are'}"
 
 
 def _device(engine: Engine | None) -> str:

@@ -144,7 +144,7 @@ def test_a_scheduler_that_goes_away_stops_the_run(study, tmp_path):
 
 
 def test_a_study_of_a_notebook_and_the_modules_beside_it_are_sent(cluster, tmp_path, monkeypatch):
-    from relulab.lab.run.store import read_dataset
+    from relulab.lab.run.result_file import read_dataset
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

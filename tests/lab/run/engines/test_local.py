@@ -9,8 +9,9 @@ import psutil
 import pytest
 
 from relulab import Local, RunStopped, UserError, find_study, run_study
+from relulab.lab.run.result_file import read_dataset
 from relulab.lab.run.runner import Silent
-from relulab.lab.run.store import Run, read_dataset
+from relulab.lab.run.store import Run
 
 
 @pytest.fixture(scope="module")

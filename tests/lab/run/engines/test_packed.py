@@ -6,7 +6,8 @@ from scripts import DEFINED, NUMBERS, Session
 from relulab import Local, UserError, find_study
 from relulab.lab.run.engines.local import _answer, _sendable
 from relulab.lab.run.engines.packed import NotSent, OtherCode, opened, packed, packed_study, unpacked
-from relulab.lab.run.store import Run, read_dataset
+from relulab.lab.run.result_file import read_dataset
+from relulab.lab.run.store import Run
 from relulab.lab.study import Unit
 
 

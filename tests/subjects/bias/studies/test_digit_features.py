@@ -54,7 +54,7 @@ def test_a_run_from_files_to_claims(made_up, tmp_path, monkeypatch):
     assert not result.drop_vars("broken").isnull().any().to_array().any()
     ticks: list[int] = []
     again, _ = measured(study, study.units()[1], ticks.append)
-    assert again == (tmp_path / summary["run"] / "units" / "seed1.nc").read_bytes()
+    assert again == (tmp_path / summary["run"] / "units" / "seed1.safetensors").read_bytes()
     assert sum(ticks) == study.units()[1].seed_steps == 4
     for name in ("inner", "cosine"):
         np.testing.assert_allclose(result[name].sum(f"{name}_bin"), 1, rtol=1e-5)

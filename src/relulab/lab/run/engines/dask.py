@@ -19,10 +19,12 @@ from relulab.core.errors import RunStopped, UserError
 from relulab.core.ranges import above, at_least
 from relulab.lab.live_code import files_beside
 from relulab.lab.outside_code import outside
+from relulab.lab.run import lock
 from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.packed import Parcel, opened, packed, packed_study, unpacked
 from relulab.lab.run.engines.script import interrupts_held, left_alone
+from relulab.lab.run.engines.tls import QUIET, Tls
 from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
 from relulab.lab.run.environment import cores, environment
 from relulab.lab.run.store import Run
@@ -30,6 +32,7 @@ from relulab.lab.study import Study, Unit
 
 BEAT = 0.5  # seconds between two progress reports of a worker
 ANSWER = 10.0  # seconds that a scheduler may take to answer
+LOOPBACK = "127.0.0.1"  # other machines cannot reach it
 LOADING = 60.0  # seconds that a worker may take before its first report, even if the patience is shorter
 
 
@@ -42,6 +45,7 @@ class Dask:
         workers: Number of workers of the local cluster; by default one per core.
         patience: A worker that makes no training step for this many seconds is restarted.
         device: Device for training, such as "cpu" or "cuda:1".
+        tls: The certificates for a scheduler at an address tls://….
         checkpoints: Minimum seconds between two checkpoints of a training; None for no checkpoints. A worker that
             cannot access the folder of the run makes none.
     """
@@ -51,6 +55,7 @@ class Dask:
     patience: float = PATIENCE
     device: str = "cpu"
     checkpoints: float | None = SECONDS
+    tls: Tls = field(default_factory=Tls)
 
     def __post_init__(self) -> None:
         at_least(1, workers=self.workers)
@@ -60,14 +65,14 @@ class Dask:
     def crew(self, units: int) -> int:
         if self.scheduler is None:
             return min(self.workers or cores(), units)
-        with _client(self.scheduler) as client:
+        with _client(self.scheduler, self.tls.security(self.scheduler)) as client:
             return max(1, min(units, len(client.scheduler_info(n_workers=-1)["workers"])))
 
     def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         if not units:
             return
         parcel = packed_study(study, run.hash)
-        with left_alone(), _cluster(self, len(units)) as address, _client(address) as client:
+        with left_alone(), _cluster(self, len(units)) as (address, security), _client(address, security) as client:
             if not client.scheduler_info(n_workers=-1)["workers"]:
                 say(f"waiting for workers at {address}: start one with dask worker {address} --nthreads 1")
                 client.wait_for_workers(1)
@@ -211,41 +216,42 @@ def _measure(
             reported_at = time.monotonic()
 
     report()
-    shared_run = run if holder and run.marked(holder) else None
+    shared_run = run if holder and lock.names(run.path, holder) else None
     tick = unit_tick(count, study, unit, shared_run, seconds=checkpoints, device=device)
     # xarray would request a lock from the cluster before it encodes; it is not needed for memory of this process.
     with dask.config.set(scheduler="synchronous"):
-        answer = measured(study, unit, tick)
+        answer = measured(study, unit, tick, device)
     report()
     return answer
 
 
 @contextmanager
-def _cluster(engine: Dask, units: int) -> Iterator[str]:
-    """Yield the address of the user's scheduler, or of a cluster on this machine that ends with the block."""
+def _cluster(engine: Dask, units: int) -> Iterator[tuple[str, Any]]:
+    """Yield address and security of the user's scheduler, or of a cluster on this machine that ends with the block."""
     if engine.scheduler is not None:
-        yield engine.scheduler
+        yield engine.scheduler, engine.tls.security(engine.scheduler)
         return
     import dask
     from distributed import LocalCluster
 
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
-    with dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1}):
+    options = {"threads_per_worker": 1, "processes": True, "silence_logs": 50, "host": LOOPBACK, "protocol": "tls",
+               "security": True, "dashboard_address": f"{LOOPBACK}:0"}  # fmt: skip
+    with dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1, **QUIET}):
         with interrupts_held():
             cluster = LocalCluster(n_workers=engine.crew(units), **options)
         with cluster:
-            yield cluster.scheduler_address
+            yield cluster.scheduler_address, cluster.security
 
 
 @contextmanager
-def _client(address: str) -> Iterator[Any]:
+def _client(address: str, security: Any) -> Iterator[Any]:
     """Connect to a scheduler."""
     from distributed import Client
 
     if not re.match(r"(tcp|tls|wss?|ucx|inproc)://.", address):
         raise UserError(f"--scheduler: expected an address such as tcp://10.0.0.1:8786, got {address}")
     try:
-        client = Client(address, timeout=ANSWER, set_as_default=False)
+        client = Client(address, timeout=ANSWER, set_as_default=False, security=security)
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(
             f"no dask scheduler answers at {address} ({error}): start one with dask scheduler, which prints its address"

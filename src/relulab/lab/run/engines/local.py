@@ -76,7 +76,7 @@ class Local:
         """Measure units in this process."""
         for unit in units:
             tick = unit_tick(partial(on_steps, unit), study, unit, run, seconds=self.checkpoints, device=self.device)
-            content, seconds = measured(study, unit, tick)
+            content, seconds = measured(study, unit, tick, self.device)
             run.keep(unit, content)
             on_unit(unit, seconds)
 
@@ -220,7 +220,7 @@ def _answer(
         study, unit = opened(parcel), unpacked(content)
         name = unit.name
         tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
-        result, seconds = measured(study, unit, tick)
+        result, seconds = measured(study, unit, tick, engine.device)
         run.keep(unit, result)
         return seconds, None
     except Exception as error:

@@ -9,8 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from relulab.core.errors import UserError
+from relulab.core.files import atomic
 from relulab.lab.index import papers
-from relulab.lab.run.store import MOVING, atomic
+from relulab.lab.run.store import MOVING
 from relulab.lab.show.formula import mathml
 from relulab.lab.show.report.exported_figures import FORMATS, export_animations, export_figures
 from relulab.lab.show.report.finished_run import FinishedRun, read_check, read_run

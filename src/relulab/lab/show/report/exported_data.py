@@ -1,9 +1,8 @@
 """The result of a run in the report: the netCDF file, and one CSV table in long format for each variable."""
 
-import filecmp
-import shutil
-from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from gzip import GzipFile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from relulab.lab.run.store import atomic, read_dataset
+from relulab.core.files import atomic, read_inside
+from relulab.lab.run.documents import write_bytes
+from relulab.lab.run.join import join
+from relulab.lab.run.result_file import LARGEST, decode
+from relulab.lab.run.store import Run
 from relulab.lab.show.report.forms import Unreadable, name
 
 SHEET = 1_048_576  # rows that fit into a spreadsheet, header included; longer tables are compressed
@@ -43,54 +46,52 @@ def export_data(run: Path, units: int, target: Path) -> Data:
         target: The folder in the report.
     """
     target.mkdir(parents=True, exist_ok=True)
-    source, copy = run / "result.nc", target / "result.nc"
-    result = _read(source)
+    copy, content = target / "result.nc", _bytes(run)
+    result = _decoded(content)
     names = [name(n) for n in result.variables if n not in result.dims]
-    parts = _units(run, units) if any(result[n].isnull().any() for n in names) else []
+    measured = _measured(run, units) if any(result[n].isnull().any() for n in names) else {}
     # The copy is made last. If it exists and is the same, so are the tables.
-    same = copy.exists() and filecmp.cmp(source, copy, shallow=False)
-    tables = [_export(result[n], [p[n] for p in parts if n in p], target, same) for n in names]
+    same = copy.exists() and copy.read_bytes() == content
+    tables = [_export(result[n], measured.get(n), target, same) for n in names]
     if not same:
-        with atomic(copy) as part:
-            shutil.copyfile(source, part)
-    return Data(copy.stat().st_size, tables)
+        write_bytes(copy, content)
+    return Data(len(content), tables)
 
 
-def _read(path: Path) -> xr.Dataset:
+def _bytes(run: Path) -> bytes:
     try:
-        return read_dataset(path)
+        return read_inside(run, "result.nc", LARGEST)
+    except OSError as error:
+        raise Unreadable(f"result.nc: {error.strerror}") from None
+
+
+def _decoded(content: bytes) -> xr.Dataset:
+    try:
+        return decode(content)
     except Exception as error:  # a damaged file can raise almost anything
-        raise Unreadable(f"{path.name} cannot be read ({type(error).__name__})") from None
+        raise Unreadable(f"result.nc cannot be read ({type(error).__name__})") from None
 
 
-def _units(run: Path, count: int) -> list[xr.Dataset]:
-    """The units of the result, which tell its gaps from measured NaN; none unless all of them are there."""
-    try:
-        datasets = [_read(path) for path in sorted((run / "units").glob("*.nc"))]
-    except Unreadable:
-        return []
-    return datasets if len(datasets) == count else []
+def _measured(run: Path, count: int) -> dict[str, np.ndarray]:
+    """Where some unit has a value, even NaN; elsewhere the join is filled up with NaN. Empty if a unit is missing."""
+    units = list(Run(run).all_measured())
+    return join(units).measured if len(units) == count else {}
 
 
-def _export(values: xr.DataArray, parts: Sequence[xr.DataArray], target: Path, same: bool) -> Table:
-    kept = (_measured(values, parts) | values.notnull()).values.ravel() if parts else np.ones(values.size, dtype=bool)
+def _export(values: xr.DataArray, measured: np.ndarray | None, target: Path, same: bool) -> Table:
+    kept = np.ones(values.size, dtype=bool)
+    if measured is not None and measured.shape == values.shape:
+        kept = (measured | values.notnull().values).ravel()
     rows = int(kept.sum())
     path = target / f"{values.name}.{'csv' if rows < SHEET else 'csv.gz'}"
     if not (same and path.exists()):
-        # A fixed time in the header: the same result gives the same file.
-        packed = {"method": "gzip", "compresslevel": 3, "mtime": 1} if path.suffix == ".gz" else None
-        with atomic(path) as part:
-            _long(values)[kept].to_csv(part, index=False, lineterminator="\n", compression=packed)
+        with atomic(path) as part, part.open("wb") as plain, ExitStack() as stack:
+            # Without a name and with a fixed time in the header, the same result gives the same file.
+            packed = path.suffix == ".gz"
+            file: Any = stack.enter_context(GzipFile("", "wb", 3, plain, mtime=1)) if packed else plain
+            _long(values)[kept].to_csv(file, index=False, lineterminator="\n")
     sizes = {str(dim): n for dim, n in values.sizes.items()}
     return Table(str(values.name), path.name, sizes, rows, values.size - rows, path.stat().st_size)
-
-
-def _measured(values: xr.DataArray, parts: Sequence[xr.DataArray]) -> xr.DataArray:
-    """Where some unit has a value, even NaN; elsewhere the join is filled up with NaN."""
-    measured = xr.zeros_like(values, dtype=bool)
-    for part in parts:
-        measured = measured | xr.ones_like(part, dtype=bool).reindex_like(values, fill_value=False)
-    return measured.transpose(*values.dims)
 
 
 def _long(values: xr.DataArray) -> pd.DataFrame:

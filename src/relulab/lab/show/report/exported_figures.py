@@ -1,7 +1,6 @@
 """The figures and animations of a run in the report, in every format and with a description in words."""
 
 import re
-import shutil
 import struct
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +8,11 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
+from relulab.core.files import read_inside
+from relulab.lab.run.documents import LARGEST, write_bytes
 from relulab.lab.run.store import MOVING
 from relulab.lab.show.report.forms import Animation, Figure, Unreadable
+from relulab.lab.show.report.safe_pictures import objection
 
 FORMATS = ("svg", "png", "pdf")
 LONGEST = 300  # characters of a description
@@ -60,9 +62,12 @@ def _copy(run: Path, files: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for file in files:
         try:
-            shutil.copyfile(run / "figures" / file, target / file)
+            content = read_inside(run, f"figures/{file}", LARGEST)
         except OSError as error:
             raise Unreadable(f"figures/{file}: {error.strerror}") from None
+        if words := objection(file, content):
+            raise Unreadable(f"figures/{file} is not shown: {words}")
+        write_bytes(target / file, content)
 
 
 def _size(gif: Path) -> tuple[int, int]:

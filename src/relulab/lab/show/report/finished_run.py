@@ -9,10 +9,11 @@ from typing import Any
 
 from relulab.lab.index.terms import meanings
 from relulab.lab.paper import paper_of
+from relulab.lab.run.manifest import FILE as MANIFEST
+from relulab.lab.run.manifest import listed
 from relulab.lab.run.settings import parse
-from relulab.lab.run.store import MOVING, SCHEMA
+from relulab.lab.run.store import MARKER, SCHEMA, Run, is_run
 from relulab.lab.show.report import forms
-from relulab.lab.show.report.exported_figures import FORMATS
 from relulab.lab.show.report.forms import Unreadable
 
 
@@ -36,10 +37,7 @@ class FinishedRun:
     @property
     def files(self) -> list[Path]:
         """Everything that the run's page is made from."""
-        names = ("config.json", "status.json", "env.json", "claims.json", "figures.json", "result.nc")
-        drawings = [f"figures/{figure.figure}.{ending}" for figure in self.figures for ending in FORMATS]
-        drawings += [f"figures/{moving.animation}.{ending}" for moving in self.animations for ending in MOVING.values()]
-        return [self.path / name for name in (*names, *drawings)]
+        return [self.path / name for name in (MANIFEST, *listed(self.path))]
 
     @property
     def first(self) -> str:
@@ -107,9 +105,15 @@ class FinishedRun:
 def read_run(path: Path) -> FinishedRun:
     """Read the run in a folder; raises Unreadable if it is unfinished, damaged or of another schema version."""
     forms.name(f"{path.parent.name}-{path.name}")
-    layout = forms.read(path / "config.json", forms.Layout).schema_
-    if layout != SCHEMA:
-        raise Unreadable(f"it has schema {layout!r}, but this version of relulab reads {SCHEMA}")
+    run = Run(path)
+    if not is_run(path):
+        raise Unreadable(f"it is a link, or it has no {MARKER}, so it is not a run of this version of relulab")
+    if run.schema != SCHEMA:
+        raise Unreadable(f"it has schema {run.schema!r}, but this version of relulab reads {SCHEMA}")
+    if damaged := run.damages:
+        raise Unreadable(f"{damaged[0]} is missing or was changed since the run finished: run it again")
+    if not run.finished:
+        raise Unreadable("unfinished")
     about, status = forms.read(path / "config.json", forms.About), forms.read(path / "status.json", forms.Status)
     if status.state != "finished":
         raise Unreadable("unfinished")

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeFloat,
@@ -14,7 +13,8 @@ from pydantic import (
     ValidationError,
 )
 
-from relulab.lab.run.store import SCHEMA
+from relulab.core.files import read_inside
+from relulab.lab.run.documents import LARGEST
 
 # Names become parts of paths and URLs: no separators, no leading dot.
 Name = Annotated[str, Field(pattern=r"^[^\W_][\w.×+-]*$", max_length=100)]
@@ -31,12 +31,6 @@ class Form(BaseModel):
     """The fields that a page needs; the file may contain more."""
 
     model_config = ConfigDict(frozen=True, strict=True)
-
-
-class Layout(Form):
-    """The schema version in config.json; the first version had none."""
-
-    schema_: Any = Field(SCHEMA, alias="schema")
 
 
 class About(Form):
@@ -72,6 +66,8 @@ class Machine(Form):
     cores: int
     commit: str | None
     packages: dict[str, str | None]
+    units: int = 0
+    others: list["Machine"] = []
 
 
 class Claim(Form):
@@ -133,14 +129,13 @@ def _once(rows: list[Claim]) -> list[Claim]:
 
 
 Claims = Annotated[list[Claim], AfterValidator(_once)]
-# Runs of the first version have names alone.
-Figures = list[Annotated[Figure | Animation, BeforeValidator(lambda x: {"figure": x} if isinstance(x, str) else x)]]
+Figures = list[Figure | Animation]
 
 
 def read(path: Path, form: Any) -> Any:
     """Read a JSON file and check its form; raises Unreadable with the reason."""
     try:
-        return TypeAdapter(form).validate_json(path.read_bytes())
+        return TypeAdapter(form).validate_json(read_inside(path.parent, path.name, LARGEST))
     except FileNotFoundError:
         raise Unreadable(f"{path.name} is missing") from None
     except OSError as error:

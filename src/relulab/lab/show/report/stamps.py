@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from relulab.lab.run.store import write_json
+from relulab.lab.run.documents import write_json
 
 FILE = "pages.json"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from relulab.lab.run.store import write_bytes
+from relulab.lab.run.documents import write_bytes
 from relulab.lab.show.report.forms import Unreadable
 
 SIZE = (480, 300)

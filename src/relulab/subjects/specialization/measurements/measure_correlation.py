@@ -10,7 +10,7 @@ from torch import Tensor
 from relulab.core.errors import UserError
 from relulab.lab.inputs.two_networks import TwoNetworks
 from relulab.lab.measurement import Measurement, Outcome
-from relulab.lab.run.store import encode
+from relulab.lab.run.result_file import encode
 from relulab.lab.show.figure import house_style, panels
 from relulab.subjects.specialization.instruments.correlation import layer_correlations
 from relulab.subjects.specialization.measurements.matched_units import constant_of, layer_parts, matches, of_lanes

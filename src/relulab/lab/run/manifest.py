@@ -1,0 +1,82 @@
+"""The manifest of a finished run: a checksum of every file that its answer consists of, and of the manifest itself.
+
+The files of units have their own checksums (``unit_file``). What is not in the manifest is not part of the answer: the
+log, the progress and the keys of requests.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from relulab.core.files import read_inside
+from relulab.lab.run.documents import read_json, write_json
+
+FILE = "manifest.json"
+LARGEST = 4_000_000_000  # bytes of a file
+
+
+def write_manifest(folder: Path, files: Iterable[str], bound: dict[str, Any]) -> None:
+    """Write the manifest of a run.
+
+    Args:
+        folder: The folder of the run.
+        files: The paths of its files below the folder.
+        bound: What the files belong to, such as the hash of the study.
+    """
+    content = {**bound, "files": {name: checksum(folder, name) for name in sorted(files)}}
+    write_json(folder / FILE, {**content, "checksum": _own(content)})
+
+
+def damages(folder: Path, bound: dict[str, Any]) -> list[str] | None:
+    """Return the files of a run that are missing or were changed; None if there is no manifest.
+
+    Args:
+        folder: The folder of the run.
+        bound: What the files must belong to.
+    """
+    try:
+        content = read_json(folder / FILE)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return [FILE]
+    if not isinstance(content, dict) or content.pop("checksum", None) != _own(content):
+        return [FILE]
+    if any(content.get(key) != value for key, value in bound.items()):
+        return [FILE]
+    return [name for name, expected in content["files"].items() if not _is_intact(folder, name, expected)]
+
+
+def listed(folder: Path) -> list[str]:
+    """Return the files that the manifest of a run names; none if it cannot be read.
+
+    Args:
+        folder: The folder of the run.
+    """
+    try:
+        return list(read_json(folder / FILE)["files"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def checksum(folder: Path, name: str) -> str:
+    """Return the checksum of a file of a run.
+
+    Args:
+        folder: The folder of the run.
+        name: The path of the file below the folder.
+    """
+    return hashlib.sha256(read_inside(folder, name, LARGEST)).hexdigest()
+
+
+def _is_intact(folder: Path, name: str, expected: str) -> bool:
+    try:
+        return checksum(folder, name) == expected
+    except OSError:
+        return False
+
+
+def _own(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
