@@ -14,7 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.io.guard import checked, members, one_line
+from relulab.io.guard import checked, members, one_line, unpack_limit
+from relulab.io.program_checks import NODES, Budget, check_arguments, check_overload, shapes_only
+from relulab.io.program_trial import check_in_child
 from relulab.nets.activations import activation_module
 
 PURE = {
@@ -29,6 +31,7 @@ PURE = {
 }  # fmt: skip
 TYPES = {5: torch.int64, 6: torch.float16, 7: torch.float32, 8: torch.float64, 13: torch.bfloat16}
 TRAINING = {"dropout": 2, "batch_norm": 5}  # position of the training flag among the arguments
+TEXT = 32_000_000  # largest size in bytes of a JSON document in a program
 DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, RuntimeError, OverflowError)
 
 
@@ -37,7 +40,10 @@ class Program(nn.Module):
 
     def __init__(self, graph: dict, signature: dict, weights: dict[str, Tensor]):
         super().__init__()
+        if len(graph["nodes"]) > NODES:
+            raise UserError(f"the program has more than {NODES:,} operations: export a smaller model")
         self.nodes = [_Node(node) for node in graph["nodes"]]
+        self.estimated: set[tuple[int, ...]] = set()
         self.bound: dict[str, str] = {}
         inputs = []
         for spec in signature["input_specs"]:
@@ -59,6 +65,8 @@ class Program(nn.Module):
             )
         self.input, self.output = inputs[0], outputs[0]
         self.sizes = [size.get("as_int") for size in graph["tensor_values"][self.input]["sizes"]]
+        if not self.sizes or any(n is not None and (type(n) is not int or n < 0) for n in self.sizes):
+            raise UserError("the input of the program has no valid shape: export the model again")
         for node in self.nodes:
             if (module := node.activation()) is not None:
                 if not node.name.isidentifier():
@@ -86,14 +94,25 @@ class Program(nn.Module):
                 f"expected data of shape ({shape}), for which the program was exported, got {tuple(x.shape)}"
                 f"{remedy if self.sizes[0] else ''}"
             )
-        values: dict[str, Any] = {self.input: x} | {name: getattr(self, w) for name, w in self.bound.items()}
         try:
-            for node in self.nodes:
-                module = self._modules.get(f"{node.name}_")
-                values |= node.run(values, module)
-            return values[self.output]
-        except DAMAGE as error:
+            if tuple(x.shape) not in self.estimated:
+                self._values(shapes_only(x), Budget(len(x)))
+                self.estimated.add(tuple(x.shape))
+            result = self._values(x)[self.output]
+            if not isinstance(result, Tensor):
+                raise UserError("the output of the program is not a tensor: export the model again")
+            return result
+        except (*DAMAGE, NotImplementedError, MemoryError) as error:
             raise UserError(f"the program failed on data of shape {tuple(x.shape)}: {one_line(error)}") from None
+
+    def _values(self, x: Tensor, budget: Budget | None = None) -> dict[str, Any]:
+        """Return the results of all operations; with a budget, count only what they need."""
+        weights = {name: getattr(self, w) for name, w in self.bound.items()}
+        values: dict[str, Any] = {self.input: x}
+        values |= {name: shapes_only(w) for name, w in weights.items()} if budget else weights
+        for node in self.nodes:
+            values |= node.run(values, None if budget else self._modules.get(f"{node.name}_"), budget)
+        return values
 
 
 class _Node:
@@ -115,6 +134,7 @@ class _Node:
                 "model without it"
             )
         self.call = getattr(packet, overload)
+        check_overload(self.call, one_line(target))
         self.inputs, self.outputs = node["inputs"], node["outputs"]
         flag = TRAINING.get(self.operation)
         if flag is not None and self.inputs[flag]["arg"].get("as_bool"):
@@ -143,10 +163,13 @@ class _Node:
             return nn.ELU(self.argument(1, 1.0))
         return None
 
-    def run(self, values: dict[str, Any], module: nn.Module | None) -> dict[str, Any]:
+    def run(self, values: dict[str, Any], module: nn.Module | None, budget: Budget | None = None) -> dict[str, Any]:
         positional = [_value(i["arg"], values) for i in self.inputs if i.get("kind", 1) == 1]
         named = {i["name"]: _value(i["arg"], values) for i in self.inputs if i.get("kind", 1) != 1}
+        check_arguments(self.operation, self.call, positional, named)
         result = module(positional[0]) if module is not None else self.call(*positional, **named)
+        if budget is not None:
+            budget.add(self.operation, positional, list(result) if isinstance(result, tuple | list) else [result])
         names = [_names(output) for output in self.outputs]
         if len(names) == 1:
             return dict(zip(names[0], result if len(names[0]) > 1 else [result], strict=True))
@@ -178,25 +201,27 @@ def _value(arg: dict, values: dict[str, Any]) -> Any:
     raise UserError(f"the program has an argument of type {one_line(kind)}, which is not supported")
 
 
-def load_program(path: Path | str) -> Program:
+def load_program(path: Path | str, *, tried: bool = False) -> Program:
     """Load the network of a .pt2 file; nothing in the file is unpickled or evaluated.
 
     Args:
         path: The file written by ``torch.export.save``.
+        tried: Whether to run it in this process without trying it in another one first.
     """
     path = checked(path)
     entries = members(path)
     try:
         with zipfile.ZipFile(path) as archive:
             full_names = {name.partition("/")[2]: name for name in entries}
-            document = json.loads(archive.read(full_names["models/model.json"]))
-            config = json.loads(archive.read(full_names["data/weights/model_weights_config.json"]))["config"]
+            read = _Members(archive, entries, unpack_limit(path))
+            document = json.loads(read(full_names["models/model.json"], TEXT))
+            config = json.loads(read(full_names["data/weights/model_weights_config.json"], TEXT))["config"]
             weights = {
-                name: _weight(name, meta, archive.read(full_names[f"data/weights/{meta['path_name']}"]))
+                name: _weight(name, meta, read(full_names[f"data/weights/{meta['path_name']}"]))
                 for name, meta in config.items()
             }
         graph = document["graph_module"]
-        return Program(graph["graph"], graph["signature"], weights)
+        program = Program(graph["graph"], graph["signature"], weights)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     except (*DAMAGE, zipfile.BadZipFile, OSError, EOFError, zlib.error) as error:
@@ -204,6 +229,23 @@ def load_program(path: Path | str) -> Program:
             f"expected an exported program, but {path} is another type of file or damaged ({type(error).__name__}: "
             f"{one_line(error)}): write it with torch.export.save(torch.export.export(model.eval(), (x,)), path)"
         ) from None
+    if not tried:
+        check_in_child(path)
+    return program
+
+
+class _Members:
+    """Reads members of an archive until their total size exceeds a limit: many weights may name one member."""
+
+    def __init__(self, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo], limit: int):
+        self.archive, self.entries, self.left = archive, entries, limit
+
+    def __call__(self, name: str, limit: int | None = None) -> bytes:
+        length = self.entries[name].file_size
+        self.left -= length
+        if self.left < 0 or (limit is not None and length > limit):
+            raise UserError(f"{one_line(name)} and the members before it are too large: export a smaller model")
+        return self.archive.read(name)
 
 
 def _weight(name: str, meta: dict, content: bytes) -> Tensor:

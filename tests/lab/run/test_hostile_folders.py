@@ -52,7 +52,7 @@ def test_clean_removes_runs_and_nothing_else(runs, run, here):
     weights.mkdir(parents=True)
     (weights / "config.json").write_text('{"hidden_size": 8}')
     (weights / "model.safetensors").write_text("precious")
-    elsewhere = shutil.copytree(run.path.parent, "elsewhere/recovery")
+    elsewhere = Path(shutil.copytree(run.path.parent, "elsewhere/recovery"))
     Path("runs/linked-study").symlink_to(elsewhere.absolute())
     Path("runs/recovery-order/linked-run").symlink_to(next(elsewhere.iterdir()).absolute())
     assert len(runs_in(Path("runs"))) == 3

@@ -94,8 +94,8 @@ def test_no_bit_of_a_unit_changes_unnoticed():
     for bit in range(8 * len(content)):
         changed = bytearray(content)
         changed[bit // 8] ^= 1 << bit % 8
-        try:  # the header ends in spaces, and some bits of them make other white space
-            assert decode_unit(bytes(changed)).dataset().identical(data) and content[bit // 8] == ord(" ")
+        try:  # in JSON there are several kinds of white space, and two ways to write \\u00e9
+            assert decode_unit(bytes(changed)).dataset().identical(data)
         except Damaged:
             continue
 

@@ -249,14 +249,14 @@ class Run:
         write_manifest(self.path, [MARKER, *files], self._bound)
 
     @property
-    def damages(self) -> list[str]:
-        """The files of a finished run that are missing or were changed; none if it has not been finished."""
-        return damages(self.path, self._bound) or []
+    def damages(self) -> list[str] | None:
+        """The files of a finished run that are missing or were changed; None if it has not been finished."""
+        return damages(self.path, self._bound)
 
     @property
     def finished(self) -> bool:
         """Whether the run is complete and undamaged; if not, running it again repairs it."""
-        return is_run(self.path) and damages(self.path, self._bound) == []
+        return is_run(self.path) and self.damages == []
 
     @property
     def _bound(self) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Builds report/: a gallery of studies by paper, one page per run and per theorem, tables of all claims and runs."""
 
+import hashlib
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +16,7 @@ from relulab.lab.index import papers
 from relulab.lab.run.store import MOVING
 from relulab.lab.show.formula import mathml
 from relulab.lab.show.report.exported_figures import FORMATS, export_animations, export_figures
-from relulab.lab.show.report.finished_run import FinishedRun, read_check, read_run
+from relulab.lab.show.report.finished_run import FinishedRun, files_of, read_check, read_run
 from relulab.lab.show.report.forms import Unreadable
 from relulab.lab.show.report.overview import Section, one_per_study, sections
 from relulab.lab.show.report.stamps import Stamps, stamp
@@ -37,16 +39,19 @@ def build(runs: Path, out: Path) -> Path:
         out: The folder of the report.
     """
     damaged: dict[Path, str] = {}
-    finished = list(_readable(read_run, sorted({path.parent for path in runs.glob("*/*/*.json")}), damaged))
-    checks = list(_readable(read_check, sorted(runs.glob("checks/*.json")), damaged))
-    report = _Report(out)
+    folders, checked = sorted({path.parent for path in runs.glob("*/*/*.json")}), sorted(runs.glob("checks/*.json"))
+    report, everything = _Report(out), stamp([*(f for path in folders for f in files_of(path)), *checked], folders)
+    if report.stamps.complete(everything):
+        return out / "index.html"
+    finished = list(_readable(read_run, folders, damaged))
+    checks = list(_readable(read_check, checked, damaged))
     finished = list(_readable(report.run_files, finished, damaged))
     if not finished and not checks:
         raise UserError(_nothing(runs, damaged))
     overview = sections(one_per_study(finished), checks)
     report.pages(overview, finished)
     report.tables(overview, finished, damaged)
-    report.stamps.write()
+    report.stamps.write(everything)
     return out / "index.html"
 
 
@@ -123,6 +128,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": number, "size": size, "span": span, "value": value, "math": _math, "symbol": _symbol,
+        "script_hash": _script_hash,
     }  # fmt: skip
     more: dict[str, Any] = {
         "verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING,
@@ -138,6 +144,11 @@ def _math(text: str) -> Markup:
 
 def _symbol(text: str) -> Markup:
     return _math(text) if is_word(text) else Markup(mathml(text))
+
+
+def _script_hash(code: str) -> str:
+    """The hash by which a page's content-security policy allows its own script, and no other."""
+    return b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 
 def _readable(make: Callable[[Any], T], things: Iterable[Any], damaged: dict[Path, str]) -> Iterator[T]:

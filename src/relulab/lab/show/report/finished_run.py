@@ -37,7 +37,7 @@ class FinishedRun:
     @property
     def files(self) -> list[Path]:
         """Everything that the run's page is made from."""
-        return [self.path / name for name in (MANIFEST, *listed(self.path))]
+        return files_of(self.path)
 
     @property
     def first(self) -> str:
@@ -102,6 +102,11 @@ class FinishedRun:
         return "0" if seeds == 1 else f"0 … {seeds - 1}"
 
 
+def files_of(path: Path) -> list[Path]:
+    """Everything that a run's page is made from: its manifest and the files in it."""
+    return [path / name for name in (MANIFEST, *listed(path))]
+
+
 def read_run(path: Path) -> FinishedRun:
     """Read the run in a folder; raises Unreadable if it is unfinished, damaged or of another schema version."""
     forms.name(f"{path.parent.name}-{path.name}")
@@ -110,10 +115,11 @@ def read_run(path: Path) -> FinishedRun:
         raise Unreadable(f"it is a link, or it has no {MARKER}, so it is not a run of this version of relulab")
     if run.schema != SCHEMA:
         raise Unreadable(f"it has schema {run.schema!r}, but this version of relulab reads {SCHEMA}")
-    if damaged := run.damages:
-        raise Unreadable(f"{damaged[0]} is missing or was changed since the run finished: run it again")
-    if not run.finished:
+    damaged = run.damages
+    if damaged is None:
         raise Unreadable("unfinished")
+    if damaged:
+        raise Unreadable(f"{damaged[0]} is missing or was changed since the run finished: run it again")
     about, status = forms.read(path / "config.json", forms.About), forms.read(path / "status.json", forms.Status)
     if status.state != "finished":
         raise Unreadable("unfinished")

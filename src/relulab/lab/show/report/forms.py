@@ -1,5 +1,6 @@
 """The expected form of the files of a run; the report checks them before it uses them."""
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -132,10 +133,13 @@ Claims = Annotated[list[Claim], AfterValidator(_once)]
 Figures = list[Figure | Animation]
 
 
+_adapter = cache(TypeAdapter)  # making one takes longer than reading a file
+
+
 def read(path: Path, form: Any) -> Any:
     """Read a JSON file and check its form; raises Unreadable with the reason."""
     try:
-        return TypeAdapter(form).validate_json(read_inside(path.parent, path.name, LARGEST))
+        return _adapter(form).validate_json(read_inside(path.parent, path.name, LARGEST))
     except FileNotFoundError:
         raise Unreadable(f"{path.name} is missing") from None
     except OSError as error:
@@ -148,6 +152,6 @@ def read(path: Path, form: Any) -> Any:
 def name(text: Any) -> str:
     """Return ``text`` if it is a valid name, else raise Unreadable."""
     try:
-        return TypeAdapter(Name).validate_python(text)
+        return _adapter(Name).validate_python(text)
     except ValidationError:
         raise Unreadable(f"{text!r} cannot be the name of a page or a file") from None

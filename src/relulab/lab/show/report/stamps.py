@@ -10,6 +10,9 @@ from typing import Any
 from relulab.lab.run.documents import write_json
 
 FILE = "pages.json"
+EVERYTHING = "the whole report"
+OVERVIEW = ("index.html", "claims.html", "theorems.html", "runs.html", "search-index.js")
+"""The files that show all runs together."""
 
 
 class Stamps:
@@ -39,13 +42,31 @@ class Stamps:
             self.new[page] = entry
         return good
 
+    def complete(self, stamp: str) -> bool:
+        """Whether the whole report is there, made from the same things.
+
+        Args:
+            stamp: The digest of everything that it is made from.
+        """
+        try:
+            entries = dict(self.old.items())
+            good = entries[EVERYTHING]["stamp"] == stamp
+            return good and all((self.out / file).is_file() for entry in entries.values() for file in entry["files"])
+        except (AttributeError, TypeError, KeyError):
+            return False
+
     def made(self, page: str, stamp: str, folders: Iterable[Path]) -> None:
         """Notes that a page has been made, with the files in some folders."""
         files = [str(path.relative_to(self.out)) for folder in folders for path in sorted(folder.glob("*"))]
         self.new[page] = {"stamp": stamp, "files": [page, *files]}
 
-    def write(self) -> None:
-        """Keeps the stamps for the next report."""
+    def write(self, everything: str) -> None:
+        """Keep the stamps for the next report.
+
+        Args:
+            everything: The digest of everything that the report is made from.
+        """
+        self.new[EVERYTHING] = {"stamp": everything, "files": list(OVERVIEW)}
         write_json(self.out / FILE, self.new)
 
 
