@@ -15,6 +15,7 @@ from typing import Any
 
 from PIL import Image
 
+from relulab.lab.run.store import MARKER
 from relulab.lab.show.report.finished_run import FinishedRun, read_check, read_run
 from relulab.lab.show.report.forms import Unreadable
 from relulab.lab.show.report.overview import one_per_study, sections
@@ -44,7 +45,7 @@ def main() -> None:
 
 def finished(runs: Path) -> list[FinishedRun]:
     found = []
-    for path in sorted({file.parent for file in runs.glob("*/*/config.json")}):
+    for path in sorted({file.parent for file in runs.glob(f"*/*/{MARKER}")}):
         try:
             found.append(read_run(path))
         except Unreadable as reason:

@@ -18,7 +18,16 @@ HERE = Path(__file__).parent
 DOCS = HERE.parent
 CONTENTS = {
     "Start": ["tutorial", "glossary"],
-    "Guides": ["hypotheses", "own-study", "training", "two-checkpoints", "networks", "runs", "measurements"],
+    "Guides": [
+        "hypotheses",
+        "own-study",
+        "training",
+        "two-checkpoints",
+        "networks",
+        "runs",
+        "security",
+        "measurements",
+    ],
     "Subjects": ["specialization", "two-layer", "bias", "distillation"],
     "Results": ["gallery", "theorems/index"],
     "Python API": [],

@@ -285,14 +285,25 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(tmp_path, name):
             assert data.labels is None or len(data.labels) == len(data.points)
 
 
-def test_a_parquet_file_with_damaged_metadata_is_refused(tmp_path):
+def test_damaged_notes_of_pandas_in_a_parquet_file_do_not_matter(tmp_path):
     import pyarrow
     from pyarrow.parquet import write_table
 
     table = pyarrow.Table.from_pandas(frame())
     metadata = table.schema.metadata[b"pandas"].replace(b"numpy_type", b"no_type")
     write_table(table.replace_schema_metadata({b"pandas": metadata}), tmp_path / "x.parquet")
-    refused(tmp_path / "x.parquet", "x.parquet is not a valid parquet table")
+    assert read_data(tmp_path / "x.parquet", label="class").points.shape[0] == len(frame())
+
+
+def test_the_index_of_a_data_frame_is_not_an_input(tmp_path):
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]})
+    for name, each in (
+        ("plain", table),
+        ("filtered", table[table.a > 1]),
+        ("named", table.assign(id=7).set_index("id")),
+    ):
+        each.to_parquet(tmp_path / f"{name}.parquet")
+        assert read_data(tmp_path / f"{name}.parquet").points.tolist() == each.to_numpy().tolist()
 
 
 def test_the_columns_of_an_array_are_selected_without_a_data_frame():

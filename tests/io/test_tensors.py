@@ -145,9 +145,11 @@ def test_a_zip_bomb_that_hides_its_size(tmp_path):
 
 def test_many_names_for_the_same_bytes(tmp_path):
     """A state dict may name one block of memory often: together these would be 40 GB."""
-    block = torch.zeros(1_000_000)
-    torch.save({f"{i}.weight": block.view(1000, 1000) for i in range(10_000)}, tmp_path / "a.pt")
+    block = torch.zeros(10_000_000)
+    torch.save({f"{i}.weight": block.view(1000, 10_000) for i in range(1000)}, tmp_path / "a.pt")
     refused(tmp_path / "a.pt", "unpacks to more than")
+    torch.save({f"{i}.weight": block[:1] for i in range(5001)}, tmp_path / "b.pt")
+    refused(tmp_path / "b.pt", "at most 5,000 are read")
 
 
 def test_a_small_block_spread_over_a_large_tensor(tmp_path):

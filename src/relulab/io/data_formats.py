@@ -1,5 +1,6 @@
 """Read the contents of a data file of any format: one table, or arrays by name."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from relulab.core.errors import UserError
 from relulab.io.data_table import Frame, Matrix, Table
-from relulab.io.guard import LIMIT, checked, one_line, size
+from relulab.io.guard import check_columns, check_expanded, checked, enough_memory, one_line
 from relulab.io.idx import read_idx
 from relulab.io.tensors import NUMBERS, check_names, check_tensor, read_array, read_arrays, read_safetensors
 from relulab.io.torch_file import torch_document, unwrapped
@@ -46,6 +47,11 @@ def read_contents(path: Path | str) -> Contents:
             or an idx file such as those of MNIST.
     """
     path = checked(path)
+    with enough_memory(path):
+        return _contents(path)
+
+
+def _contents(path: Path) -> Contents:
     name = path.name.lower().removesuffix(".gz")
     ending = Path(name).suffix
     if IDX.search(name):
@@ -77,32 +83,54 @@ def _npy(path: Path) -> np.ndarray:
         file.seek(0)
         if not length:
             raise UserError(f"{path} is empty: write it again")
-        return read_array(str(path), file, length)
+        array = read_array(str(path), file, length)
+    check_expanded(path, array.size)
+    return array
 
 
 def _parquet(path: Path) -> Frame:
-    import pandas as pd
-
     try:
-        from pyarrow.parquet import ParquetFile
-
-        with ParquetFile(path) as file:
-            unpacked = 8 * file.metadata.num_rows * file.metadata.num_columns
-        if unpacked <= LIMIT:
-            frame = pd.read_parquet(path, engine="pyarrow")
-            return Frame(frame, [str(name).strip() for name in frame.columns])
+        from pyarrow.parquet import ParquetFile, read_table
     except ImportError:
         raise UserError(
             f"cannot read {path}: Parquet files need pyarrow, which is not installed: run pip install pyarrow"
         ) from None
+    try:
+        with ParquetFile(path) as file:
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+            kinds = {field.name: str(field.type) for field in file.schema_arrow}
+            index = _index_columns((file.schema_arrow.metadata or {}).get(b"pandas", b"{}"))
+        check_columns(path, columns)
+        check_expanded(path, rows * columns)
+        nested = next((name for name, kind in kinds.items() if "<" in kind and not kind.startswith("dictionary")), None)
+        if nested is not None:
+            raise UserError(f"column {one_line(nested)!r} of {path} contains lists or records: use plain columns")
+        # A text that is repeated a million times is kept once. What pandas noted about its types is not needed.
+        texts = [name for name, kind in kinds.items() if kind in ("string", "large_string", "binary", "large_binary")]
+        with enough_memory(path):
+            frame = read_table(path, read_dictionary=texts, use_pandas_metadata=False).to_pandas(ignore_metadata=True)
+        frame = frame[[name for name in frame.columns if name not in index]]
+        frame = frame.apply(lambda column: column.astype(object) if column.dtype == "category" else column)
+        return Frame(frame, [str(name).strip() for name in frame.columns])
+    except UserError:
+        raise
     except Exception as error:  # a damaged file may raise any error in the readers of Arrow and pandas
         raise UserError(f"{path} is not a valid parquet table: {one_line(error)}") from None
-    raise UserError(f"{path} unpacks to {size(unpacked)}, but at most {size(LIMIT)} can be read: use fewer rows")
+
+
+def _index_columns(notes: bytes) -> list[str]:
+    """Return the columns in which pandas has stored the index of a table, from its notes in the file."""
+    try:
+        columns = json.loads(notes)["index_columns"]
+        return [name for name in columns if isinstance(name, str)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return []
 
 
 def _idx(path: Path) -> Contents:
     """Return the images of an idx file as rows, with the labels in the file beside it, if there is one."""
     images = read_idx(path)
+    check_expanded(path, images.size)
     if images.ndim < 2:
         raise UserError(f"{path} contains labels or single numbers, not points: give the file of images")
     rows = images.reshape(len(images), -1)

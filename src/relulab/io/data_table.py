@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Number
 from shlex import quote
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,9 +35,10 @@ class Frame:
         from pandas.api.types import is_numeric_dtype
 
         content = self.frame.iloc[:, column]
-        # Booleans with gaps are stored as Python objects.
+        # Booleans with gaps are stored as Python objects. They are looked at one by one, because pandas would copy a
+        # text that is repeated a million times.
         return is_numeric_dtype(content) or (
-            content.dtype == object and is_numeric_dtype(content.dropna().infer_objects())
+            content.dtype == object and all(isinstance(value, Number | np.bool_) for value in content.dropna())
         )
 
     def values(self, column: int) -> np.ndarray:

@@ -1,13 +1,22 @@
-"""Checks before a file is read: that it exists, its size, and the size that an archive claims to unpack to."""
+"""One budget for every reader: bytes in the file, bytes in memory, tensors, columns, members of an archive.
+
+It is checked before and while a file is read, and a file that exceeds it is refused in one sentence.
+"""
 
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from relulab.core.errors import UserError
 
 LIMIT = 4_000_000_000
 """Largest size in bytes of a file, and of the unpacked contents of an archive."""
+TENSORS = 5_000
+"""Largest number of tensors in a file, and of members of an archive."""
+COLUMNS = 20_000
+"""Largest number of columns of a table."""
 BOMB = 200  # compression ratio above which an archive is refused; weights and data never reach it
 SMALL = 64_000_000  # unpacked size in bytes up to which any compression ratio is allowed, as for arrays of zeros
 
@@ -47,6 +56,52 @@ def checked(path: Path | str, limit: int = LIMIT) -> Path:
     return path
 
 
+def check_expanded(path: Path | str, entries: int, what: str = "entries") -> None:
+    """Raise a UserError if so many numbers would take much more memory than the size of their file explains.
+
+    Numbers are computed with as 8 bytes each, so a small file of packed bytes can need a hundred times its size.
+
+    Args:
+        path: The file.
+        entries: The number of entries.
+        what: What is counted, for the message.
+    """
+    limit = unpack_limit(Path(path))
+    if 8 * entries > limit:
+        raise UserError(
+            f"{path} has {size(Path(path).stat().st_size)}, but its {entries:,} {what} take {size(8 * entries)} of "
+            f"memory, and at most {size(limit)} are allowed for it: use fewer points"
+        )
+
+
+def check_columns(path: Path | str, count: int) -> None:
+    """Raise a UserError if a table has too many columns.
+
+    Args:
+        path: The file.
+        count: The number of columns.
+    """
+    if count > COLUMNS:
+        raise UserError(f"{path} has {count:,} columns, but at most {COLUMNS:,} are read: use fewer columns")
+
+
+@contextmanager
+def enough_memory(path: Path | str) -> Iterator[None]:
+    """Raise a UserError if memory runs out while a file is read.
+
+    Args:
+        path: The file.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise UserError(f"there is not enough memory to read {path}: use a smaller file") from None
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        raise UserError(f"there is not enough memory to read {path}: use a smaller file") from None
+
+
 def unpack_limit(path: Path, limit: int = LIMIT) -> int:
     """Return the largest size in bytes to which a compressed file may unpack.
 
@@ -71,6 +126,8 @@ def members(path: Path, limit: int = LIMIT) -> dict[str, zipfile.ZipInfo]:
         raise UserError(
             f"expected a zip archive, but {path} is another type of file or damaged ({one_line(error)}): save it again"
         ) from None
+    if len(entries) > TENSORS:
+        raise UserError(f"{path} has {len(entries):,} members, but at most {TENSORS:,} are read: use a smaller file")
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > unpack_limit(path, limit):
         raise UserError(

@@ -1,10 +1,11 @@
 """Read named tensors from safetensors, npz, npy and PyTorch state dicts safely: nothing is unpickled unchecked."""
 
+import math
 import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from relulab.core.errors import UserError
-from relulab.io.guard import LIMIT, checked, members, one_line, size
+from relulab.io.guard import LIMIT, TENSORS, check_expanded, checked, enough_memory, members, one_line, size
 from relulab.io.torch_file import torch_document, unwrapped
 
 Tensors = dict[str, Tensor]
@@ -39,16 +40,21 @@ def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
     """
     path = checked(path)
     notes: dict[str, str] = {}
-    if path.suffix == ".safetensors":
-        tensors, notes = read_safetensors(path)
-    else:
-        tensors = _reader(path)(path)
+    with enough_memory(path):
+        if path.suffix == ".safetensors":
+            tensors, notes = read_safetensors(path)
+        else:
+            tensors = _reader(path)(path)
     if not tensors:
         raise UserError(f"{path} contains no tensors: save at least one")
     check_names(path, tensors)
     if sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()) > LIMIT:
         raise UserError(f"{path} unpacks to more than {size(LIMIT)}, the largest size that can be read: use less data")
-    return {name: _sound(path, name, tensor) for name, tensor in tensors.items()}, notes
+    for name, tensor in tensors.items():
+        check_tensor(f"{name} in {path}", tensor)
+    check_expanded(path, sum(tensor.numel() for tensor in tensors.values()))
+    with enough_memory(path):
+        return {name: _sound(path, name, tensor) for name, tensor in tensors.items()}, notes
 
 
 def _reader(path: Path) -> Callable[[Path], Tensors]:
@@ -72,6 +78,7 @@ def read_safetensors(path: Path) -> tuple[Tensors, dict[str, str]]:
 
     try:
         with safe_open(path, framework="pt") as file:
+            check_count(path, file.keys())
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError) as error:
         raise UserError(f"{path} is not a valid safetensors file: {one_line(error)}") from None
@@ -87,17 +94,25 @@ def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
     if path.suffix.lower() == ".npy":
         with path.open("rb") as file:
             return {path.stem: read_array(str(path), file, path.stat().st_size, kinds)}
-    arrays = {}
-    for name, member in members(path).items():
-        if not name.endswith(".npy"):
-            raise UserError(f"{path} contains {name!r}, which is not a .npy array: save arrays with np.savez")
-        try:
-            with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-                arrays[name.removesuffix(".npy")] = read_array(f"{name} in {path}", file, member.file_size, kinds)
-        except UserError:
-            raise
-        except MEMBER as error:
-            raise UserError(f"{name} in {path} is damaged ({one_line(error)}): save it again") from None
+    arrays, entries = {}, 0
+    inside = members(path)
+    with zipfile.ZipFile(path) as archive:
+        for name, member in inside.items():
+            if not name.endswith(".npy"):
+                raise UserError(
+                    f"{path} contains {one_line(name)!r}, which is not a .npy array: save arrays with np.savez"
+                )
+            where = f"{one_line(name)} in {path}"
+            try:
+                with archive.open(member) as file:
+                    array = read_array(where, file, member.file_size, kinds)
+            except UserError:
+                raise
+            except MEMBER as error:
+                raise UserError(f"{where} is damaged ({one_line(error)}): save it again") from None
+            entries += array.size
+            check_expanded(path, entries)
+            arrays[name.removesuffix(".npy")] = array
     return arrays
 
 
@@ -131,13 +146,12 @@ def read_array(where: str, file: BufferedIOBase | IO[bytes], length: int, kinds:
         )
     if dtype.kind not in kinds:
         raise UserError(f"expected real numbers, but {where} has type {dtype}: convert it")
-    count = 1
-    for n in shape:
-        count *= n
-    if any(not 0 <= n <= LIMIT for n in shape) or len(shape) > DIMS or count * dtype.itemsize > min(length, LIMIT):
+    whole = all(type(n) is int and 0 <= n <= LIMIT for n in shape)
+    count = math.prod(shape) if whole else 0
+    if not whole or len(shape) > DIMS or count * dtype.itemsize > min(length, LIMIT):
         raise UserError(
-            f"{where} declares shape {shape} of {dtype}, which is impossible or more than the file contains: save it "
-            "again"
+            f"{where} declares shape {one_line(shape)} of {dtype}, which is impossible or more than the file contains: "
+            "save it again"
         )
     content = file.read(count * dtype.itemsize + 1)
     if len(content) != count * dtype.itemsize:
@@ -153,7 +167,6 @@ def _state_dict(path: Path) -> Tensors:
 def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
     """Return the tensor as float32 or float64 after checking that it is dense, real and finite."""
     where = f"{name} in {path}"
-    check_tensor(where, tensor)
     if tensor.dtype not in FLOATS:
         return tensor.to(torch.float64)
     tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype).contiguous()
@@ -167,6 +180,17 @@ def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
+def check_count(path: Path, names: Collection[str]) -> None:
+    """Raise a ``UserError`` if a file has too many tensors.
+
+    Args:
+        path: The file, for error messages.
+        names: The names of its tensors.
+    """
+    if len(names) > TENSORS:
+        raise UserError(f"{path} has {len(names):,} tensors, but at most {TENSORS:,} are read: use a smaller file")
+
+
 def check_names(path: Path, names: Iterable[str]) -> None:
     """Raise a ``UserError`` if a name is too long or cannot be printed.
 
@@ -174,6 +198,8 @@ def check_names(path: Path, names: Iterable[str]) -> None:
         path: The file, for error messages.
         names: The names of its tensors.
     """
+    names = list(names)
+    check_count(path, names)
     odd = next((name for name in names if not name.isprintable() or len(name) > LONGEST), None)
     if odd is not None:
         raise UserError(
@@ -189,8 +215,11 @@ def check_tensor(where: str, tensor: Tensor) -> None:
         where: The name of the tensor and its file, for error messages.
         tensor: The tensor.
     """
-    if tensor.is_sparse or tensor.is_quantized or tensor.is_meta or tensor.layout != torch.strided:
-        raise UserError(f"expected a dense tensor, but {where} is sparse, quantized or has no data: convert it")
+    odd = tensor.is_nested or tensor.is_sparse or tensor.is_quantized or tensor.is_meta
+    if odd or tensor.layout != torch.strided:
+        raise UserError(f"expected a dense tensor, but {where} is nested, sparse, quantized or has no data: convert it")
+    if tensor.dim() > DIMS:
+        raise UserError(f"expected at most {DIMS} axes, but {where} has {tensor.dim()}: reshape it")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
         raise UserError(f"{where} declares {tensor.numel():,} entries, more than the file contains: save a full copy")
     if tensor.dtype not in FLOATS and (tensor.is_complex() or tensor.is_floating_point()):

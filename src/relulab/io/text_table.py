@@ -10,7 +10,7 @@ import pandas as pd
 
 from relulab.core.errors import UserError
 from relulab.io.cells import has_decimal_comma, is_number
-from relulab.io.guard import SMALL, one_line
+from relulab.io.guard import SMALL, check_columns, one_line
 from relulab.io.text_layout import Layout, text_layout
 from relulab.io.unpacked import opened
 
@@ -42,9 +42,14 @@ def read_text_table(path: Path) -> TextTable:
     with opened(path) as file:
         try:
             lines = _sample(path, file)
+            check_columns(path, max(len(line.split()) for line in lines))
+            check_columns(path, 1 + max(line.count(separator) for line in lines for separator in ",;\t"))
             layout = text_layout(lines)
             if layout is None:
                 raise pd.errors.EmptyDataError
+            check_columns(
+                path, max(line.count("," if layout.separator == r"\s+" else layout.separator) for line in lines) + 1
+            )
             frame = _body(file, layout)
         except UserError:
             raise

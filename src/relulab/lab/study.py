@@ -21,6 +21,9 @@ from relulab.lab.outside_code import blamed
 from relulab.lab.own_code import OwnCode, code_of
 from relulab.lab.well_formed import check_attributes
 
+SEEDS = 1_000_000
+"""Largest number of seeds of a study."""
+
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
@@ -199,7 +202,11 @@ class Study(BaseModel):
         presets = {"paper": {}, **cls.presets}
         if preset not in presets:
             raise UserError(f"{cls.name} has no preset {preset!r}: {nearest(preset, presets)}")
-        return cls(**{**presets[preset], **(changes or {})})
+        study = cls(**{**presets[preset], **(changes or {})})
+        seeds = getattr(study, "seeds", None)
+        if isinstance(seeds, int) and seeds > SEEDS:
+            raise UserError(f"{cls.name}: expected at most {SEEDS:,} seeds, got {seeds:,}: use fewer")
+        return study
 
 
 def place_of(study: Study) -> str:
@@ -252,6 +259,8 @@ def blocks(seeds: int, size: int) -> list[tuple[int, ...]]:
     >>> blocks(5, 2)
     [(0, 1), (2, 3), (4,)]
     """
+    if seeds > SEEDS:
+        raise UserError(f"expected at most {SEEDS:,} seeds, got {seeds:,}: use fewer")
     return [tuple(range(i, min(i + size, seeds))) for i in range(0, seeds, size)]
 
 

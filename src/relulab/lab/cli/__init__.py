@@ -1,5 +1,6 @@
 """The command line. Each command imports what it needs when it runs, so that --help is fast."""
 
+import errno
 import gc
 import os
 import sys
@@ -25,6 +26,8 @@ EXIT_CODES = (
     "Exit codes: 0 = success, 1 = a claim was refuted or a check failed, 2 = wrong arguments or input files, 3 = the "
     "work could not be finished, 130 = interrupted, 141 = output pipe closed."
 )
+
+LONGEST = 2000  # characters of an error message that are printed
 
 
 def build(verb: str | None = None) -> typer.Typer:
@@ -78,7 +81,7 @@ def _main() -> None:
         code, said = _reported(error)
         if os.environ.get("RELULAB_DEBUG"):
             traceback.print_exc()
-        print(f"relulab: {said}", file=sys.stderr)
+        print(f"relulab: {_printable(said)}", file=sys.stderr)
         sys.exit(code)
     finally:
         if not completing:
@@ -92,12 +95,22 @@ def _reported(error: Exception) -> tuple[int, str]:
             return 2, str(error)
         case RunStopped():
             return 3, str(error)
+        case MemoryError():
+            return 3, "there is not enough memory: use fewer points, a smaller network, or fewer processes"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return 3, f"no space left for {error.filename or 'a file'} ({error.strerror}): free some space"
         case OSError():
             return 2, f"{error.filename or 'file system'}: {error.strerror or error}"
     return 3, (
         f"internal error: {type(error).__name__}: {error}. This is a bug in relulab: set RELULAB_DEBUG=1, run the "
         "command again, and report the traceback. Finished units are kept."
     )
+
+
+def _printable(said: str) -> str:
+    """Return a message without what a terminal would act on, and without the rest of a very long quotation."""
+    shown = "".join(c if c.isprintable() or c == "\n" else "�" for c in said[:LONGEST])
+    return f"{shown} …" if len(said) > LONGEST else shown
 
 
 def _print_problems(said: str) -> None:

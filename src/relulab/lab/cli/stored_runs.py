@@ -19,7 +19,7 @@ def runs_(runs: Runs = Path("runs"), json_: Json = False) -> None:
     if json_:
         return print_json(rows)
     print_runs(rows) if rows else console.print(
-        f"no runs in the folder {runs}: start one, for example with relulab run SS.F7"
+        f"no runs in the folder {runs}: start one, for example with relulab run SS.F7", markup=False
     )
 
 
@@ -62,9 +62,9 @@ def watch(
 def _run_to_watch(wanted: str | None, runs: Path):
     """Return the run in a folder, the newest run of a study, or the newest run in progress."""
     from relulab.core.errors import UserError
-    from relulab.lab.run.store import Run, runs_in
+    from relulab.lab.run.store import Run, is_run, runs_in
 
-    if wanted and (Path(wanted) / "config.json").is_file():
+    if wanted and is_run(Path(wanted)):
         return Run(Path(wanted))
     if wanted and (Path(wanted).is_dir() or ("/" in wanted and not wanted.endswith(".py"))):
         raise UserError(f"expected the folder of a run, got {wanted}: use `relulab runs` to list all runs")
@@ -106,11 +106,15 @@ def clean(
 
 def _chosen(ids: list[str], runs: Path) -> list:
     """Return the runs of some studies and those in some folders; all runs when ``ids`` is empty."""
-    from relulab.lab.run.store import Run, runs_in
+    from relulab.core.errors import UserError
+    from relulab.lab.run.store import MARKER, Run, is_run, runs_in
 
     if not ids:
         return runs_in(runs)
-    folders = [id for id in ids if (Path(id) / "config.json").is_file()]
+    folders = [id for id in ids if Path(id).is_dir()]
+    for id in folders:
+        if not is_run(Path(id)):
+            raise UserError(f"{id} is a link, or it has no {MARKER}, so it is not a run and is left as it is")
     others = [id for id in ids if id not in folders]
     return [*(Run(Path(id)) for id in folders), *_of_studies(others, runs_in(runs))]
 

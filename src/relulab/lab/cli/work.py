@@ -135,14 +135,15 @@ def reproduce(
         summaries.append(_run(study, preset, runs, chosen_engine, json_, {"strict": strict}))
         index = _report(runs, out)
         if len(summaries) == 1 and not json_:
-            console.print(f"The report so far is in {index}; it is updated after each study.\n", highlight=False)
+            words = f"The report so far is in {index}; it is updated after each study.\n"
+            console.print(words, highlight=False, markup=False)
     checks = [demonstrate(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
     if json_:
         print_json({"runs": summaries, "left_out": left_out, "checks": checks, "report": str(index)})
     else:
         print_overview(summaries, checks)
-        console.print(f"report: {index}")
+        console.print(f"report: {index}", markup=False)
     _exit(summaries, checks)
 
 
@@ -251,7 +252,9 @@ def _print_stored(run: "Run") -> None:
 
     finished = run.status["updated"]
     errors.print(
-        f"{run.path.parent.name}: already finished ({finished}); reading the result from {run.path}", soft_wrap=True
+        f"{run.path.parent.name}: already finished ({finished}); reading the result from {run.path}",
+        soft_wrap=True,
+        markup=False,
     )
 
 
