@@ -23,12 +23,19 @@ def atomic(path: Path) -> Iterator[Path]:
         path: The file to write.
     """
     part = path.with_name(TEMPORARY.format(os.getpid(), secrets.token_hex(6)))
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))  # never through a link
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))  # never through a link
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         yield part
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.replace(path)
+    except OSError as error:
+        if error.filename == str(part):  # the user knows the other name
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise
     finally:
         part.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 import pickletools
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ ALLOWED = re.compile(
 PICKLE = 64_000_000  # largest size in bytes of the pickle of a file, which lists its tensors
 OPERATIONS = 3_000_000  # largest number of its instructions
 DAMAGE = (ValueError, IndexError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, OSError, EOFError,
-          NotImplementedError, RuntimeError, OverflowError)  # fmt: skip
+          NotImplementedError, RuntimeError, OverflowError, Warning)  # fmt: skip
 DEPTH = 10  # largest number of dictionaries around a state dict
 
 
@@ -70,7 +71,8 @@ def _check_pickle(path: Path, saved: str) -> None:
             if member.file_size > PICKLE:
                 raise UserError(f"{path} has a list of tensors of {size(member.file_size)}: save fewer tensors")
             try:
-                _check_instructions(path, archive.read(member), saved)
+                with warnings.catch_warnings(action="error"):  # about escape sequences in damaged names
+                    _check_instructions(path, archive.read(member), saved)
             except UserError:
                 raise
             except DAMAGE as error:

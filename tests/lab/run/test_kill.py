@@ -16,7 +16,7 @@ from relulab.lab.cli import main
 WORDS = ["run", "SS.F7", "--preset", "smoke", "--set", "seeds=4", "--set", "steps=400", "--json", "--workers", "2"]
 # Children of a shell in the background inherit that Ctrl-C is ignored; in a terminal it is not.
 CODE = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from relulab.lab.cli import main; main()"
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from relulab.__main__ import main; main()"
 )
 COMMAND = [sys.executable, "-c", CODE, *WORDS]
 

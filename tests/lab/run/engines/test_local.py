@@ -83,7 +83,8 @@ def test_a_unit_whose_workers_always_die_ends_the_run_with_the_reason(study, tmp
     assert not multiprocessing.active_children()
 
 
-def test_a_unit_that_always_hangs_ends_the_run_with_the_reason(study, tmp_path):
+def test_a_unit_that_always_hangs_ends_the_run_with_the_reason(study, tmp_path, monkeypatch):
+    monkeypatch.setattr("relulab.lab.run.engines.local.LOADING", 0.3)
     # Loading torch takes longer than this, so no worker ever does a step in time.
     with pytest.raises(RunStopped, match=r"was lost 3 times \(no step for 0\.3 s\).*--patience"):
         run_study(study, preset="smoke", runs=tmp_path, engine=Local(2, patience=0.3))

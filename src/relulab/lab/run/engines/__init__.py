@@ -15,6 +15,7 @@ Say = Callable[[str], None]
 """called with a message for the user"""
 
 TRIES = 3  # attempts at a unit whose worker dies or hangs
+LOADING = 60.0  # seconds that a worker may take before its first step, even if the patience is shorter
 PATIENCE = 900.0  # a worker without a training step for this many seconds counts as hung
 
 

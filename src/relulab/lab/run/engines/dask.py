@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from relulab.core import interrupts
 from relulab.core.errors import RunStopped, UserError
 from relulab.core.ranges import above, at_least
 from relulab.lab.live_code import files_beside
 from relulab.lab.outside_code import outside
 from relulab.lab.run import lock
-from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
+from relulab.lab.run.engines import LOADING, PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.packed import Parcel, opened, packed, packed_study, unpacked
 from relulab.lab.run.engines.script import interrupts_held, left_alone
@@ -33,7 +34,6 @@ from relulab.lab.study import Study, Unit
 BEAT = 0.5  # seconds between two progress reports of a worker
 ANSWER = 10.0  # seconds that a scheduler may take to answer
 LOOPBACK = "127.0.0.1"  # other machines cannot reach it
-LOADING = 60.0  # seconds that a worker may take before its first report, even if the patience is shorter
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class _Calls:
     steps: Counter = field(default_factory=Counter)
     idle_seconds: dict[str, float] = field(default_factory=dict)  # since the last report, for units in progress
     hangs: Counter = field(default_factory=Counter)
+    ends_process: bool = False  # whether Ctrl-C ends a command, and not only a call in a notebook
     quiet_seconds: float = 0.0  # since the last report on any unit
 
     def work(self, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
@@ -110,7 +111,8 @@ class _Calls:
             futures[name] = future
         main = threading.current_thread() is threading.main_thread()
         # An interrupt that is raised inside a destructor of dask would be lost, so it goes through the queue.
-        before = signal.signal(signal.SIGINT, lambda *_: self.messages.put(None)) if main else None
+        before = signal.signal(signal.SIGINT, self.interrupted) if main else None
+        self.ends_process = before is interrupts.interrupt
         try:
             checked_at = time.monotonic()
             while futures:
@@ -132,6 +134,12 @@ class _Calls:
             with suppress(Exception):  # the scheduler may have ended
                 self.client.cancel(list(futures.values()))
             self.client.unsubscribe_topic(topic)
+
+    def interrupted(self, *_: Any) -> None:
+        """Handle Ctrl-C."""
+        if self.ends_process:
+            interrupts.note()
+        self.messages.put(None)
 
     def progress(self, unit: Unit, steps: int, on_steps: OnSteps) -> None:
         """Report progress. ``steps`` counts from the start of the unit, which starts again on another worker."""
@@ -277,6 +285,8 @@ def _same_software(client) -> None:
     """Raise a UserError if a worker has other package versions, which may give other numbers."""
     here = environment()["packages"]
     for address, there in client.run(_packages, on_error="return").items():
+        if isinstance(there, OSError):  # it was lost just now, and its successor loads the same packages
+            continue
         if isinstance(there, Exception):
             raise UserError(f"the dask worker at {address} cannot import relulab ({there}): install it there")
         for name in ("relulab", "torch", "numpy"):

@@ -22,7 +22,7 @@ from typing import Any
 from relulab.core.errors import RunStopped, UserError
 from relulab.core.ranges import above, at_least
 from relulab.lab.outside_code import outside
-from relulab.lab.run.engines import PATIENCE, TRIES, OnSteps, OnUnit, Say
+from relulab.lab.run.engines import LOADING, PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.packed import NotSent, OtherCode, Parcel, opened, packed, packed_study, unpacked
 from relulab.lab.run.engines.script import interrupts_held, left_alone
@@ -91,6 +91,11 @@ class _Worker:
     unit: Unit | None = None
     steps: int = 0
     idle_seconds: float = 0.0
+    loaded: bool = False
+
+    def hangs(self, patience: float) -> bool:
+        """Whether it has made no step for too long. Before its first step it loads PyTorch, which may take longer."""
+        return self.idle_seconds > (patience if self.loaded else max(patience, LOADING))
 
     def give(self, unit: Unit) -> None:
         self.unit, self.steps, self.idle_seconds, self.counter.value = unit, 0, 0.0, 0
@@ -104,6 +109,7 @@ class _Worker:
         """
         new_steps = self.counter.value - self.steps
         self.steps += new_steps
+        self.loaded = self.loaded or new_steps > 0
         self.idle_seconds = 0.0 if new_steps else self.idle_seconds + min(elapsed, 1.0)
         return new_steps
 
@@ -144,7 +150,7 @@ class _Crew:
                         continue
                     on_steps(worker.unit, worker.progress(now - checked_at))
                     lost = worker.pipe in ready and not _finished(worker, on_unit)
-                    if lost or (worker.unit and worker.idle_seconds > self.engine.patience):
+                    if lost or (worker.unit and worker.hangs(self.engine.patience)):
                         on_steps(worker.unit, -worker.steps)
                         queue.appendleft(self.lost(worker, hung=not lost))
                         crew[i] = self.hire()

@@ -1,0 +1,46 @@
+"""Ctrl-C in the command line: one ends the command in order, and more of them do not disturb that."""
+
+import os
+import signal
+import time
+from typing import Any, NoReturn
+
+CODE = 130
+"""Exit code of an interrupted command."""
+PATIENCE = 10.0  # seconds after the first Ctrl-C from which another one ends the process at once
+
+_first: float | None = None
+
+
+def end_at_once(*_: Any) -> NoReturn:
+    """End the process. For the time before the command begins, when there is nothing to put in order."""
+    os.write(2, b"interrupted\n")
+    os._exit(CODE)
+
+
+def interrupt(*_: Any) -> None:
+    """Raise KeyboardInterrupt at the first Ctrl-C. Ignore others, because the command is ending already."""
+    if note():
+        raise KeyboardInterrupt
+
+
+def note() -> bool:
+    """Remember a Ctrl-C and return whether it is the first one; end the process if ending takes too long."""
+    global _first
+    now = time.monotonic()
+    if _first is None:
+        _first = now
+        return True
+    if now - _first > PATIENCE:
+        end_at_once()
+    return False
+
+
+def handled(handler: Any) -> None:
+    """Handle Ctrl-C with a function, unless it is ignored, as it is for processes in the background.
+
+    Args:
+        handler: The handler, as for ``signal.signal``.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, handler)

@@ -1,0 +1,77 @@
+"""Ctrl-C: exit code 130 and one line at any moment, however often it is pressed."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from relulab.core import interrupts
+
+# Children of a shell in the background inherit that Ctrl-C is ignored; in a terminal it is not.
+START = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); print('here', flush=True); "
+LOADS = START + "sys.argv = ['relulab', 'env']; from relulab.__main__ import main; main()"
+ENDS = (
+    START
+    + """
+import time
+from relulab.core import interrupts
+interrupts.handled(interrupts.interrupt)
+try:
+    print("begun", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("ending", flush=True)
+    time.sleep(1.5)
+    print("ended", flush=True)
+    sys.exit(130)
+"""
+)
+
+
+def started(code: str) -> subprocess.Popen:
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "here\n"
+    return process
+
+
+@pytest.mark.parametrize("delay", [0.06, 0.15, 0.3])
+def test_while_the_command_loads(delay):
+    process = started(LOADS)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode == 130 and "Traceback" not in err) or process.returncode == 0  # it was faster
+
+
+def test_more_of_them_do_not_disturb_the_end():
+    process = started(ENDS)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "ending\n"
+    for _ in range(5):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == "ended\n" and not err
+
+
+def test_an_end_that_takes_too_long_is_cut_short():
+    process = started(ENDS.replace("interrupts.handled", "interrupts.PATIENCE = 0.2; interrupts.handled"))
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "ending\n"
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and not out and err == "interrupted\n"
+
+
+def test_a_process_in_the_background_stays_undisturbed():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        interrupts.handled(interrupts.interrupt)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
