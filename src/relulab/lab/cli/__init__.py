@@ -27,7 +27,7 @@ EXIT_CODES = (
     "work could not be finished, 130 = interrupted, 141 = output pipe closed."
 )
 
-LONGEST = 2000  # characters of an error message that are printed
+LONGEST = 10_000  # characters of an error message that are printed
 
 
 def build(verb: str | None = None) -> typer.Typer:
