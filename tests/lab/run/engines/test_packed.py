@@ -6,7 +6,6 @@ from scripts import DEFINED, NUMBERS, Session
 from relulab import Local, UserError, find_study
 from relulab.lab.run.engines.local import _answer, _sendable
 from relulab.lab.run.engines.packed import NotSent, OtherCode, opened, packed, packed_study, unpacked
-from relulab.lab.run.result_file import read_dataset
 from relulab.lab.run.store import Run
 from relulab.lab.study import Unit
 
@@ -27,7 +26,7 @@ def test_a_worker_without_the_script_measures_its_units(session, monkeypatch, tm
     Session(monkeypatch)  # an empty one, as in a worker
     for unit, content in units:
         assert _answer(parcel, run, content, lambda steps: None, Local(1))[1] is None
-        assert read_dataset(run.unit(unit)).x.item() == NUMBERS[unit.values["seed"]]
+        assert (data := run.measured(unit)) and data.values["x"].item() == NUMBERS[unit.values["seed"]]
 
 
 def test_a_study_that_a_worker_cannot_load(session):
