@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
+from resealed import resealed
 
 from relulab import Local, UserError, find_study, run_study
 from relulab.lab.run.store import Run
@@ -162,7 +163,8 @@ def test_the_report_shows_an_animation_with_words_a_still_and_a_download(run, tm
 
 
 def test_runs_without_animations_are_read_as_ever(run, tmp_path):
-    (run.path / "figures.json").write_text('["frames", "students"]')
+    (run.path / "figures.json").write_text('[{"figure": "frames"}, {"figure": "students"}]')
+    resealed(run.path)
     assert run.finished
     path, tags = page_of(build(run.path.parent.parent, tmp_path / "out").parent)
     assert (
@@ -171,12 +173,18 @@ def test_runs_without_animations_are_read_as_ever(run, tmp_path):
 
 
 def test_words_are_escaped_and_names_are_names(run, tmp_path):
-    listed = ["frames", "students", {"animation": "lines", "words": '"><script>alert(1)</script>'}]
+    listed = [
+        {"figure": "frames"},
+        {"figure": "students"},
+        {"animation": "lines", "words": '"><script>alert(1)</script>'},
+    ]
     (run.path / "figures.json").write_text(json.dumps(listed))
+    resealed(run.path)
     path, tags = page_of(build(run.path.parent.parent, tmp_path / "out").parent)
     assert "<script>alert" not in path.read_text() and "<script>alert(1)" in tags.all("img", "loading")[0]["alt"]
     listed[2]["animation"] = "../lines"
     (run.path / "figures.json").write_text(json.dumps(listed))
+    resealed(run.path)
     with pytest.raises(UserError, match=r"figures\.json"):
         build(run.path.parent.parent, tmp_path / "other")
 
@@ -185,5 +193,6 @@ def test_words_are_escaped_and_names_are_names(run, tmp_path):
 def test_a_damaged_animation_is_named(run, tmp_path, damage, sentence):
     path = run.path / "figures" / "lines.gif"
     path.unlink() if damage is None else path.write_bytes(damage)
+    resealed(run.path)
     with pytest.raises(UserError, match=rf"lines\.gif.*{sentence}"):
         build(run.path.parent.parent, tmp_path / "out")

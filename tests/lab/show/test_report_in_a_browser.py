@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+from resealed import resealed
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -31,6 +32,8 @@ def runs(small_runs, tmp_path_factory) -> Path:
         path.write_text(json.dumps(claims))
     for path in root.glob("recovery/*/figures/recovery.svg"):
         path.write_bytes(drawn(panels(1, 6)[0], "svg"))  # as wide as on larger presets
+    for path in root.glob("*/*/claims.json"):
+        resealed(path.parent)
     theorem = (root / "checks" / "SS.L1.json").read_text()
     (root / "checks" / "LM.L1.json").write_text(theorem.replace('"SS.L1"', '"LM.L1"'))
     (root / "checks" / "S0.T6.json").write_text("{half")
