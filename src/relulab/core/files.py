@@ -9,6 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+LARGEST = 4_000_000_000
+"""Largest size in bytes of a file that is read."""
+
 TEMPORARY = ".relulab-{}-{}.tmp"
 """Name of a file that is being written: the process and a random word. No reader of relulab looks at such names."""
 
@@ -105,7 +108,7 @@ def open_inside(folder: Path, name: str, flags: int = os.O_RDONLY) -> BinaryIO:
         raise
 
 
-def read_inside(folder: Path, name: str, limit: int) -> bytes:
+def read_inside(folder: Path, name: str, limit: int = LARGEST) -> bytes:
     """Return the bytes of a regular file below a folder, as ``open_inside`` finds it.
 
     Args:
@@ -117,7 +120,8 @@ def read_inside(folder: Path, name: str, limit: int) -> bytes:
         OSError: If the file is refused, missing or larger.
     """
     with open_inside(folder, name) as file:
-        content = file.read(limit + 1)
+        length = os.fstat(file.fileno()).st_size
+        content = file.read(min(length, limit) + 1)  # Python reserves as much memory as it is asked to read
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"has more than {limit:,} bytes", str(folder / name))
     return content

@@ -15,7 +15,15 @@ from relulab.core.errors import UserError
 from relulab.io.data_table import Frame, Matrix, Table
 from relulab.io.guard import check_columns, check_expanded, checked, enough_memory, one_line
 from relulab.io.idx import read_idx
-from relulab.io.tensors import NUMBERS, check_names, check_tensor, read_array, read_arrays, read_safetensors
+from relulab.io.tensors import (
+    NUMBERS,
+    check_names,
+    check_tensor,
+    computed_bytes,
+    read_array,
+    read_arrays,
+    read_safetensors,
+)
 from relulab.io.torch_file import torch_document, unwrapped
 from relulab.io.unpacked import opened
 
@@ -84,13 +92,13 @@ def _npy(path: Path) -> np.ndarray:
         if not length:
             raise UserError(f"{path} is empty: write it again")
         array = read_array(str(path), file, length)
-    check_expanded(path, array.size)
+    check_expanded(path, computed_bytes(array))
     return array
 
 
 def _parquet(path: Path) -> Frame:
     try:
-        from pyarrow.parquet import ParquetFile, read_table
+        from pyarrow.parquet import ParquetFile
     except ImportError:
         raise UserError(
             f"cannot read {path}: Parquet files need pyarrow, which is not installed: run pip install pyarrow"
@@ -98,18 +106,18 @@ def _parquet(path: Path) -> Frame:
     try:
         with ParquetFile(path) as file:
             rows, columns = file.metadata.num_rows, file.metadata.num_columns
-            kinds = {field.name: str(field.type) for field in file.schema_arrow}
+            kinds = [(field.name, str(field.type)) for field in file.schema_arrow]
             index = _index_columns((file.schema_arrow.metadata or {}).get(b"pandas", b"{}"))
         check_columns(path, columns)
-        check_expanded(path, rows * columns)
-        nested = next((name for name, kind in kinds.items() if "<" in kind and not kind.startswith("dictionary")), None)
+        check_expanded(path, 8 * rows * columns)
+        nested = next((name for name, kind in kinds if "<" in kind and not kind.startswith("dictionary")), None)
         if nested is not None:
             raise UserError(f"column {one_line(nested)!r} of {path} contains lists or records: use plain columns")
         # A text that is repeated a million times is kept once. What pandas noted about its types is not needed.
-        texts = [name for name, kind in kinds.items() if kind in ("string", "large_string", "binary", "large_binary")]
-        with enough_memory(path):
-            frame = read_table(path, read_dictionary=texts, use_pandas_metadata=False).to_pandas(ignore_metadata=True)
-        frame = frame[[name for name in frame.columns if name not in index]]
+        texts = [name for name, kind in kinds if kind in ("string", "large_string", "binary", "large_binary")]
+        with enough_memory(path), ParquetFile(path, read_dictionary=texts) as file:
+            frame = file.read().to_pandas(ignore_metadata=True)
+        frame = frame.loc[:, ~frame.columns.isin(index)]  # by position, because names may be repeated
         frame = frame.apply(lambda column: column.astype(object) if column.dtype == "category" else column)
         return Frame(frame, [str(name).strip() for name in frame.columns])
     except UserError:
@@ -130,7 +138,7 @@ def _index_columns(notes: bytes) -> list[str]:
 def _idx(path: Path) -> Contents:
     """Return the images of an idx file as rows, with the labels in the file beside it, if there is one."""
     images = read_idx(path)
-    check_expanded(path, images.size)
+    check_expanded(path, 8 * images.size)
     if images.ndim < 2:
         raise UserError(f"{path} contains labels or single numbers, not points: give the file of images")
     rows = images.reshape(len(images), -1)

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from relulab.core.errors import UserError
+from relulab.core.files import LARGEST
 
-LIMIT = 4_000_000_000
+LIMIT = LARGEST
 """Largest size in bytes of a file, and of the unpacked contents of an archive."""
 TENSORS = 5_000
 """Largest number of tensors in a file, and of members of an archive."""
@@ -56,21 +57,20 @@ def checked(path: Path | str, limit: int = LIMIT) -> Path:
     return path
 
 
-def check_expanded(path: Path | str, entries: int, what: str = "entries") -> None:
-    """Raise a UserError if so many numbers would take much more memory than the size of their file explains.
+def check_expanded(path: Path | str, taken: int) -> None:
+    """Raise a UserError if the numbers in a file would take much more memory than its size explains.
 
-    Numbers are computed with as 8 bytes each, so a small file of packed bytes can need a hundred times its size.
+    Numbers are computed with as 4 or 8 bytes each, so a small file of packed bytes can need a hundred times its size.
 
     Args:
         path: The file.
-        entries: The number of entries.
-        what: What is counted, for the message.
+        taken: The size of its numbers in memory, in bytes.
     """
     limit = unpack_limit(Path(path))
-    if 8 * entries > limit:
+    if taken > limit:
         raise UserError(
-            f"{path} has {size(Path(path).stat().st_size)}, but its {entries:,} {what} take {size(8 * entries)} of "
-            f"memory, and at most {size(limit)} are allowed for it: use fewer points"
+            f"{path} has {size(Path(path).stat().st_size)}, but its numbers take {size(taken)} of memory, and at most "
+            f"{size(limit)} are allowed for it: use fewer points"
         )
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from relulab.core.errors import UserError
+from relulab.core.files import atomic
 from relulab.io.batch_norm import fold_batch_norms
 from relulab.io.guard import checked, one_line
 from relulab.io.layer_names import Layer, layers_of
@@ -152,14 +153,12 @@ def save(net: nn.Module, path: Path | str) -> Path:
     path = Path(path)
     if path.suffix != ".safetensors":
         raise UserError(f"expected a file name ending in .safetensors, got {path}: change the extension")
-    content, part = encoded(net), path.with_name(f".{path.name}.part")
+    content = encoded(net)
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        with atomic(path) as part:
+            part.write_bytes(content)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or one_line(error)}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 

@@ -19,7 +19,12 @@ from relulab.io.guard import LIMIT, TENSORS, check_expanded, checked, enough_mem
 from relulab.io.torch_file import torch_document, unwrapped
 
 Tensors = dict[str, Tensor]
-FLOATS = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: None, torch.float64: None}
+FLOATS = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.float32: torch.float32,
+    torch.float64: torch.float64,
+}
 HEADER = (ValueError, EOFError, SyntaxError, RecursionError, MemoryError, OverflowError, TypeError, Warning,
           tokenize.TokenError)  # fmt: skip
 MEMBER = (ValueError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, zlib.error)
@@ -52,9 +57,10 @@ def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
         raise UserError(f"{path} unpacks to more than {size(LIMIT)}, the largest size that can be read: use less data")
     for name, tensor in tensors.items():
         check_tensor(f"{name} in {path}", tensor)
-    check_expanded(path, sum(tensor.numel() for tensor in tensors.values()))
+    kinds = {name: FLOATS.get(tensor.dtype, torch.float64) for name, tensor in tensors.items()}
+    check_expanded(path, sum(tensor.numel() * kinds[name].itemsize for name, tensor in tensors.items()))
     with enough_memory(path):
-        return {name: _sound(path, name, tensor) for name, tensor in tensors.items()}, notes
+        return {name: _sound(path, name, tensor, kinds[name]) for name, tensor in tensors.items()}, notes
 
 
 def _reader(path: Path) -> Callable[[Path], Tensors]:
@@ -94,7 +100,7 @@ def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
     if path.suffix.lower() == ".npy":
         with path.open("rb") as file:
             return {path.stem: read_array(str(path), file, path.stat().st_size, kinds)}
-    arrays, entries = {}, 0
+    arrays, taken = {}, 0
     inside = members(path)
     with zipfile.ZipFile(path) as archive:
         for name, member in inside.items():
@@ -110,8 +116,8 @@ def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
                 raise
             except MEMBER as error:
                 raise UserError(f"{where} is damaged ({one_line(error)}): save it again") from None
-            entries += array.size
-            check_expanded(path, entries)
+            taken += computed_bytes(array)
+            check_expanded(path, taken)
             arrays[name.removesuffix(".npy")] = array
     return arrays
 
@@ -119,9 +125,22 @@ def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
 def _numpy(path: Path) -> Tensors:
     tensors = {}
     for name, array in read_arrays(path).items():
-        single = array.dtype in (np.float16, np.float32)
-        tensors[name] = torch.from_numpy(array.astype(np.float32 if single else np.float64))
+        tensors[name] = torch.from_numpy(array.astype(_computed(array)))
     return tensors
+
+
+def _computed(array: np.ndarray) -> type:
+    """The type in which the numbers of an array are computed with."""
+    return np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+
+
+def computed_bytes(array: np.ndarray) -> int:
+    """Return the bytes that the numbers of an array take when they are computed with.
+
+    Args:
+        array: The array.
+    """
+    return array.size * np.dtype(_computed(array)).itemsize
 
 
 def read_array(where: str, file: BufferedIOBase | IO[bytes], length: int, kinds: str = NUMBERS) -> np.ndarray:
@@ -164,12 +183,10 @@ def _state_dict(path: Path) -> Tensors:
     return unwrapped(path, torch_document(path, "a state dict", "model.state_dict()"))
 
 
-def _sound(path: Path, name: str, tensor: Tensor) -> Tensor:
-    """Return the tensor as float32 or float64 after checking that it is dense, real and finite."""
+def _sound(path: Path, name: str, tensor: Tensor, kind: torch.dtype) -> Tensor:
+    """Return the tensor with another type, float32 or float64, after checking that it is finite."""
     where = f"{name} in {path}"
-    if tensor.dtype not in FLOATS:
-        return tensor.to(torch.float64)
-    tensor = tensor.detach().to(FLOATS[tensor.dtype] or tensor.dtype).contiguous()
+    tensor = tensor.detach().to(kind).contiguous()
     bad = ~torch.isfinite(tensor)
     if bad.any():
         first = tuple(bad.nonzero()[0].tolist()) if tensor.dim() else ()

@@ -16,10 +16,11 @@ from relulab.core.errors import UserError
 from relulab.io.guard import members, one_line, size
 
 ALLOWED = re.compile(
-    r"collections OrderedDict|torch\._utils _rebuild_(tensor|tensor_v2|parameter)|torch\.nn\.parameter Parameter|"
-    r"torch (\w+Storage|Size|device|bool|b?float\d+|u?int\d+|complex\d+)|torch\.storage (_\w+|UntypedStorage)"
+    r"collections (OrderedDict|Counter)|(__builtin__|builtins) (set|complex)|"
+    r"torch\._utils _rebuild_(tensor|tensor_v2|parameter)|torch\.nn\.parameter Parameter|"
+    r"torch (\w+Storage|Size|device|bool|b?float\w+|u?int\d+|complex\d+)|torch\.storage (_\w+|UntypedStorage)"
 )
-"""What a pickle may name: the parts of which PyTorch builds plain tensors."""
+"""What a pickle may name: the parts of plain tensors, and containers that the states of schedulers consist of."""
 PICKLE = 64_000_000  # largest size in bytes of the pickle of a file, which lists its tensors
 OPERATIONS = 3_000_000  # largest number of its instructions
 DAMAGE = (ValueError, IndexError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, OSError, EOFError,

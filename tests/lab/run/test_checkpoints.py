@@ -174,8 +174,8 @@ def test_checkpoints_of_finished_units_are_removed(study, tmp_path):
     run.path.mkdir(parents=True)
     run.prepare()
     for name in (".checkpoint", ".checkpoint.2"):
-        (run.path / "units" / f"{unit.name}{name}").write_text("old")
-    other = run.path / "units" / "other.checkpoint"
+        (run.path / "checkpoints" / f"{unit.name}{name}").write_text("old")
+    other = run.path / "checkpoints" / "other.checkpoint"
     other.write_text("of a unit under way")
     part = run.path / "units" / ".relulab-99999999-ab.tmp"
     part.write_text("half, of a worker that was killed")

@@ -17,6 +17,7 @@ from relulab.lab.run.runner import run_study
 from relulab.lab.run.store import Run
 from relulab.lab.run.unit_file import Damaged, decode_unit, encode_unit
 from relulab.lab.run.watchers import Silent
+from relulab.lab.show.report import build
 
 
 class Told(Silent):
@@ -111,12 +112,15 @@ def other_environment(run: Run) -> None:
     (run.path / "manifest.json").unlink()
 
 
-def test_units_of_another_environment_are_said_and_recorded(run):
+def test_units_of_another_environment_are_said_recorded_and_reported(run, tmp_path):
     other_environment(run)
     assert any("1 of " in words and "instead of 1.0" in words for words in again(run))
     recorded = json.loads((run.path / "env.json").read_text())
     versions = {one["packages"]["torch"]: one["units"] for one in (recorded, *recorded["others"])}
     assert versions["1.0"] == 1 and len(versions) == 2
+    build(run.path.parent.parent, tmp_path / "out")
+    page = next((tmp_path / "out" / "runs").glob("*.html")).read_text()
+    assert "measured elsewhere</dt><dd>1 of 2 units: torch" in page
 
 
 def test_strict_refuses_to_mix_environments(run):

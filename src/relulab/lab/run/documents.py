@@ -10,7 +10,7 @@ from relulab.core.errors import UserError
 from relulab.core.files import atomic, read_inside
 from relulab.lab.well_formed import is_name
 
-LARGEST = 64_000_000
+DOCUMENT = 64_000_000
 """Largest size in bytes of a JSON document that is read."""
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -36,7 +36,7 @@ def json_bytes(document: Any) -> bytes:
 def read_json(path: Path) -> Any:
     """Read a JSON document; raise a ValueError if it is malformed, and an OSError if it is no regular file."""
     try:
-        return json.loads(read_inside(path.parent, path.name, LARGEST))
+        return json.loads(read_inside(path.parent, path.name, DOCUMENT))
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply") from None
 

@@ -41,6 +41,7 @@ class Job:
         # If nothing is measured, the recorded machine and number of processes stay those of the earlier run.
         self.workers = engine.crew(len(self.todo)) if self.todo else before.get("workers", 1)
         self.spent, self.begun, self.reported = before.get("seconds", 0.0), time.monotonic(), 0.0
+        self.seed_steps = sum(unit.seed_steps for unit in self.units)
         self.meter = Meter(self.todo, len(self.units) - len(self.todo))
 
     def complete(self) -> None:
@@ -81,25 +82,29 @@ class Job:
     def on_unit(self, unit: Unit, seconds: float) -> None:
         self.meter.unit()
         self.run.log(at=_now(), unit=unit.name, seconds=round(seconds, 3), seed_steps=unit.seed_steps)
-        self.status("running")
-        self.report()
+        self.report(finished=True)
 
     def on_steps(self, unit: Unit, seed_steps: int) -> None:
         self.meter.steps(unit, seed_steps)
-        if time.monotonic() - self.reported > BEAT:
-            self.report()
+        self.report()
 
-    def report(self) -> None:
-        self.reported, progress = time.monotonic(), self.meter.progress()
-        with suppress(OSError):  # only needed by relulab watch
-            write_json(self.run.path / "progress.json", progress)
-        self.watcher.moved(progress)
+    def report(self, finished: bool = False) -> None:
+        """Show the progress and write it down: at most once per beat, because ten thousand units may be tiny."""
+        due = time.monotonic() - self.reported > BEAT
+        if due or self.meter.done == self.meter.units:
+            self.reported = time.monotonic()
+            if finished:
+                self.status("running")
+            with suppress(OSError):  # only needed by relulab watch
+                write_json(self.run.path / "progress.json", self.meter.progress())
+        if due or finished:
+            self.watcher.moved(self.meter.progress())
 
     def status(self, state: str) -> None:
         seconds = self.spent + (time.monotonic() - self.begun if self.todo else 0)
         write_json(self.run.path / "status.json", {
             "state": state, "units": len(self.units), "done": self.meter.done, "seconds": round(seconds, 3),
-            "workers": self.workers, "seed_steps": sum(unit.seed_steps for unit in self.units), "updated": _now(),
+            "workers": self.workers, "seed_steps": self.seed_steps, "updated": _now(),
         })  # fmt: skip
 
 

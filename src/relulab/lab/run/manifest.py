@@ -14,7 +14,6 @@ from relulab.core.files import read_inside
 from relulab.lab.run.documents import read_json, write_json
 
 FILE = "manifest.json"
-LARGEST = 4_000_000_000  # bytes of a file
 
 
 def write_manifest(folder: Path, files: Iterable[str], bound: dict[str, Any]) -> None:
@@ -68,7 +67,7 @@ def checksum(folder: Path, name: str) -> str:
         folder: The folder of the run.
         name: The path of the file below the folder.
     """
-    return hashlib.sha256(read_inside(folder, name, LARGEST)).hexdigest()
+    return hashlib.sha256(read_inside(folder, name)).hexdigest()
 
 
 def _is_intact(folder: Path, name: str, expected: str) -> bool:

@@ -28,6 +28,7 @@ class Meter:
         self.done, self.units, self.seed_steps = kept, kept + len(todo), 0
         self.cost, self.total_cost = 0.0, sum(_cost(unit) for unit in todo)
         self.begun: float | None = None
+        self._memory, self._weighed = 0, float("-inf")
 
     def steps(self, unit: Unit, seed_steps: int) -> None:
         """Count seed-steps of a unit."""
@@ -47,8 +48,14 @@ class Meter:
         return Progress(
             done=self.done, units=self.units, seed_steps=self.seed_steps, share=share,
             rate=self.seed_steps / elapsed if elapsed else 0.0,
-            left=elapsed * (1 - share) / share if share and elapsed else None, memory=memory(),
+            left=elapsed * (1 - share) / share if share and elapsed else None, memory=self.memory(),
         )  # fmt: skip
+
+    def memory(self) -> int:
+        """Return the number of bytes in use. They are counted once per second, because it takes as long as a unit."""
+        if time.monotonic() - self._weighed > 1:
+            self._memory, self._weighed = memory(), time.monotonic()
+        return self._memory
 
 
 def _cost(unit: Unit) -> float:

@@ -10,11 +10,9 @@ from typing import Any
 import h5py
 import xarray as xr
 
-from relulab.core.files import read_inside
+from relulab.core.files import LARGEST, read_inside
 from relulab.io.guard import BOMB, SMALL
 
-LARGEST = 4_000_000_000
-"""Largest size in bytes of a result, in the file and in memory."""
 OBJECTS = 10_000  # largest number of variables and groups
 
 
@@ -34,7 +32,7 @@ def read_dataset(path: Path) -> xr.Dataset:
         OSError: If it is not a regular file.
         Refused: If it refers to other files, or is larger in memory than its size in the file explains.
     """
-    return decode(read_inside(path.parent, path.name, LARGEST))
+    return decode(read_inside(path.parent, path.name))
 
 
 def decode(content: bytes) -> xr.Dataset:

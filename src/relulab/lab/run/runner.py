@@ -160,8 +160,10 @@ def check_ready(study: Study, preset: str, runs: Path, redraw: bool = False) -> 
 def _check_units(study: Study, run: Run | None, redraw: bool) -> None:
     from relulab.lab.run.answers import units_of
 
-    stored = run is not None and ((run.finished and not redraw) or all(run.has(unit) for unit in units_of(study)))
-    if not stored:
+    def complete(run: Run) -> bool:
+        return (run.finished and not redraw) or {unit.name for unit in units_of(study)} <= run.stored()
+
+    if run is None or not complete(run):
         with blamed(type(study).__module__, "in ready()"):
             study.ready()
 
@@ -171,7 +173,7 @@ def _check_device(study: Study, run: Run, engine: Engine, redraw: bool) -> None:
     from relulab.lab.run.answers import units_of
 
     units = units_of(study) if run.device not in (None, _device(engine)) else []
-    kept = sum(run.has(unit) for unit in units)
+    kept = len({unit.name for unit in units} & run.stored())
     if kept and not (redraw and kept == len(units)):
         raise UserError(
             f"{run.path} has {kept} of {len(units)} units computed on {run.device}, but this command computes on "

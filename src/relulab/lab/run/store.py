@@ -36,9 +36,8 @@ MARKER = "relulab-run.json"
 MOVING = {"gif": "gif", "still": "still.png"}
 """Endings of the files of an animation: the animation, and its last frame for readers who prefer no motion."""
 
-FOLDERS = ("units", "figures")
-UNIT = ".safetensors"  # ending of the file of a unit
-LARGEST = 4_000_000_000  # bytes of the file of a unit
+FOLDERS = ("units", "checkpoints", "figures")
+UNIT, CHECKPOINT = ".safetensors", ".checkpoint"  # endings of the files of a unit
 
 
 def is_run(path: Path) -> bool:
@@ -83,11 +82,10 @@ class Run:
         if not is_run(self.path):
             if any(not path.name.startswith((".relulab-", lock.FILE)) for path in self.path.iterdir()):
                 raise UserError(
-                    f"{self.path} exists, but it has no {MARKER}, so it is not a run of this version of relulab: "
-                    "choose another folder with --runs, or remove it"
+                    f"{self.path} exists, but its {MARKER} is missing or damaged, so it is not a run of this version "
+                    "of relulab: choose another folder with --runs, or remove it"
                 )
-            marker = {"relulab": "run", "schema": SCHEMA, "study": self.path.parent.name, "run": self.path.name}
-            write_json(self.path / MARKER, marker)
+            self._mark()
 
     @contextmanager
     def held(self, on_wait: Callable[[str], None]) -> Iterator[None]:
@@ -108,7 +106,14 @@ class Run:
             if not real_folder(folder):
                 raise UserError(f"{folder} is a link or a file, but it must be a folder: remove it")
             remove_leftovers(folder)
+        self._mark()
         self.forget()
+
+    def _mark(self) -> None:
+        """Write the marker, unless it is there and undamaged."""
+        marker = {"relulab": "run", **self._bound}
+        if self._document(MARKER) != marker:
+            write_json(self.path / MARKER, marker)
 
     def remove(self) -> bool:
         """Remove the run and return True, or return False if a process is working on it or it is no run."""
@@ -162,18 +167,19 @@ class Run:
 
     def checkpoint(self, unit: Unit) -> Path:
         """Return the checkpoint file of the first training of a unit; later trainings append .2, .3, …"""
-        return self.unit(unit).with_suffix(".checkpoint")
+        return self.path / "checkpoints" / f"{file_name('unit', unit.name)}{CHECKPOINT}"
 
     def keep(self, unit: Unit, content: bytes) -> None:
         """Write the result of a unit, which contains its checksum, and remove its checkpoints."""
         write_bytes(self.unit(unit), content)
-        for path in self.unit(unit).parent.glob(f"{self.checkpoint(unit).name}*"):
+        checkpoint = self.checkpoint(unit)
+        for path in checkpoint.parent.glob(f"{checkpoint.name}*"):
             path.unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Remove the checkpoints of finished units, which a worker that was given up may have left."""
-        for path in (self.path / "units").glob("*.checkpoint*"):
-            name = path.name.rpartition(".checkpoint")[0]
+        for path in (self.path / "checkpoints").glob(f"*{CHECKPOINT}*"):
+            name = path.name.rpartition(CHECKPOINT)[0]
             if self._unit_data(f"{name}{UNIT}"):
                 path.unlink(missing_ok=True)
 
@@ -187,6 +193,10 @@ class Run:
             if data := self._unit_data(path.name):
                 yield data
 
+    def stored(self) -> set[str]:
+        """Return the names of the units that are stored, without looking whether they are undamaged."""
+        return {path.name.removesuffix(UNIT) for path in (self.path / "units").glob(f"*{UNIT}")}
+
     def has(self, unit: Unit) -> bool:
         """Whether the result of a unit is stored and undamaged."""
         return self.measured(unit) is not None
@@ -195,7 +205,7 @@ class Run:
         from relulab.lab.run.unit_file import Damaged, decode_unit
 
         try:
-            return decode_unit(read_inside(self.path, f"units/{name}", LARGEST))
+            return decode_unit(read_inside(self.path, f"units/{name}"))
         except (OSError, Damaged):
             return None
 

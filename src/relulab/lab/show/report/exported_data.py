@@ -13,7 +13,7 @@ import xarray as xr
 from relulab.core.files import atomic, read_inside
 from relulab.lab.run.documents import write_bytes
 from relulab.lab.run.join import join
-from relulab.lab.run.result_file import LARGEST, decode
+from relulab.lab.run.result_file import decode
 from relulab.lab.run.store import Run
 from relulab.lab.show.report.forms import Unreadable, name
 
@@ -60,7 +60,7 @@ def export_data(run: Path, units: int, target: Path) -> Data:
 
 def _bytes(run: Path) -> bytes:
     try:
-        return read_inside(run, "result.nc", LARGEST)
+        return read_inside(run, "result.nc")
     except OSError as error:
         raise Unreadable(f"result.nc: {error.strerror}") from None
 

@@ -9,7 +9,7 @@ from html import unescape
 from pathlib import Path
 
 from relulab.core.files import read_inside
-from relulab.lab.run.documents import LARGEST, write_bytes
+from relulab.lab.run.documents import DOCUMENT, write_bytes
 from relulab.lab.run.store import MOVING
 from relulab.lab.show.report.forms import Animation, Figure, Unreadable
 from relulab.lab.show.report.safe_pictures import objection
@@ -62,7 +62,7 @@ def _copy(run: Path, files: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for file in files:
         try:
-            content = read_inside(run, f"figures/{file}", LARGEST)
+            content = read_inside(run, f"figures/{file}", DOCUMENT)
         except OSError as error:
             raise Unreadable(f"figures/{file}: {error.strerror}") from None
         if words := objection(file, content):

@@ -9,6 +9,7 @@ from typing import Any
 
 from relulab.lab.index.terms import meanings
 from relulab.lab.paper import paper_of
+from relulab.lab.run.environment import differences
 from relulab.lab.run.manifest import FILE as MANIFEST
 from relulab.lab.run.manifest import listed
 from relulab.lab.run.settings import parse
@@ -69,6 +70,12 @@ class FinishedRun:
     @property
     def papers(self) -> list[str]:
         return list(dict.fromkeys(map(paper_of, self.about.ids)))
+
+    @property
+    def other_machines(self) -> list[str]:
+        """How many units were measured in another environment than most, and in what it differs."""
+        found = [(other.units, differences(dict(other), dict(self.machine))) for other in self.machine.others]
+        return [f"{units} of {self.status.units} units: {', '.join(words)}" for units, words in found if words]
 
     @property
     def symbols(self) -> dict[str, str]:

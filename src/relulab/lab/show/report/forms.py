@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from relulab.core.files import read_inside
-from relulab.lab.run.documents import LARGEST
+from relulab.lab.run.documents import DOCUMENT
 
 # Names become parts of paths and URLs: no separators, no leading dot.
 Name = Annotated[str, Field(pattern=r"^[^\W_][\w.×+-]*$", max_length=100)]
@@ -65,6 +65,7 @@ class Machine(Form):
     platform: str
     processor: str
     cores: int
+    device: str = "cpu"
     commit: str | None
     packages: dict[str, str | None]
     units: int = 0
@@ -139,7 +140,7 @@ _adapter = cache(TypeAdapter)  # making one takes longer than reading a file
 def read(path: Path, form: Any) -> Any:
     """Read a JSON file and check its form; raises Unreadable with the reason."""
     try:
-        return _adapter(form).validate_json(read_inside(path.parent, path.name, LARGEST))
+        return _adapter(form).validate_json(read_inside(path.parent, path.name, DOCUMENT))
     except FileNotFoundError:
         raise Unreadable(f"{path.name} is missing") from None
     except OSError as error:
