@@ -5,15 +5,22 @@ BIN = .venv/bin
 # Tests and studies start many processes, which must not compile the package each time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup reproduce check test style docs results benchmark wheel clean
+.PHONY: setup reproduce check test style docs results benchmark wheel lock sbom audit clean
 .DELETE_ON_ERROR:
 
 setup: .venv/ready
 
-.venv/ready: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "relulab needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+# Every file that is installed must have a checksum in the locks, and none is built here: see docs/security.md.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED = $(INSTALL) --require-hashes --only-binary :all:
+
+.venv/ready: pyproject.toml supply/installer.txt supply/cpu.txt supply/requirements.txt supply/cuda.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' || { echo "make needs Python 3.11.5 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(LOCKED) --requirement supply/installer.txt
+	@$(LOCKED) --no-deps --requirement supply/cpu.txt 2>/dev/null || echo "no PyTorch without CUDA here: the one of the public index is installed"
+	$(LOCKED) --requirement supply/requirements.txt --constraint supply/cuda.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	touch $@
 
 reproduce: setup
@@ -31,8 +38,8 @@ test: style
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 style: setup
-	$(BIN)/ruff check --quiet src tests benchmarks docs
-	$(BIN)/ruff format --quiet --check src tests benchmarks docs
+	$(BIN)/ruff check --quiet src tests benchmarks docs supply
+	$(BIN)/ruff format --quiet --check src tests benchmarks docs supply
 	$(BIN)/pyrefly check --summary=none
 
 docs: setup
@@ -52,7 +59,19 @@ benchmark: setup
 
 # A wheel that installs alone, in dist/.
 wheel: setup
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# The locks again, after a change of dependencies; CONTRIBUTING.md says how to take newer versions.
+lock: setup
+	$(BIN)/python supply/lock.py
+
+# The software bill of materials of this environment, in dist/.
+sbom: setup
+	$(BIN)/python supply/sbom.py dist
+
+# Known vulnerabilities of the locked packages, where the network allows it.
+audit: setup
+	$(BIN)/python supply/audit.py
 
 clean:
 	rm -rf .venv report site dist
