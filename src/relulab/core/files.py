@@ -36,7 +36,7 @@ def atomic(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        if error.filename == str(part):  # the user knows the other name
+        if error.filename in (None, str(part)):  # errors of a write have no name, and the user knows the other one
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     finally:

@@ -110,7 +110,7 @@ def test_a_report_publishes_nothing_from_elsewhere(runs, run, tmp_path, name, ki
     else:
         path.symlink_to(tmp_path / "secret" if kind == "link" else "/dev/zero")
     assert SECRET.encode() not in published(runs, tmp_path / "out")
-    assert f"<li>{run.path}: " in (tmp_path / "out" / "runs.html").read_text()
+    assert f"<li>{run.path.relative_to(runs)}: " in (tmp_path / "out" / "runs.html").read_text()
 
 
 def test_a_linked_folder_of_figures_is_not_published(runs, run, tmp_path):
@@ -151,7 +151,10 @@ def test_a_result_that_refers_to_other_files_or_claims_too_much_is_refused(runs,
     shutil.copy(path, run.path / "result.nc")
     resealed(run.path)
     out = published(runs, tmp_path / "out")
-    assert SECRET[:16].encode() not in out and f"<li>{run.path}: " in (tmp_path / "out" / "runs.html").read_text()
+    assert (
+        SECRET[:16].encode() not in out
+        and f"<li>{run.path.relative_to(runs)}: " in (tmp_path / "out" / "runs.html").read_text()
+    )
 
 
 def test_a_figure_with_a_script_is_not_shown(runs, run, tmp_path):

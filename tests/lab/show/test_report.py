@@ -235,7 +235,7 @@ def test_a_damaged_run_is_named_and_hides_nothing_else(copy, built, tmp_path, fi
     page, missing = (Page(tmp_path / "out" / name) for name in ("claims.html", "runs.html"))
     assert "SS.F5.follow" in page.ids and "SS.F7.width-weak" not in page.ids
     missing = missing.text.partition('class="missing"')[2]
-    assert missing.count("<li>") == 1 and f"<li>{path.parent}: " in missing
+    assert missing.count("<li>") == 1 and f"<li>{path.parent.relative_to(copy)}: " in missing
     assert {p for p in tmp_path.rglob("*") if tmp_path / "out" not in p.parents} - before == set()
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from relulab.core.errors import RunStopped, UserError
+from relulab.core.printable import printable, shortened
 from relulab.core.progress_bar import quiet
 from relulab.lab.cli import look, stored_runs, work
 from relulab.lab.cli.check import add_check
@@ -97,7 +98,7 @@ def _reported(error: Exception) -> tuple[int, str]:
             return 3, str(error)
         case MemoryError():
             return 3, "there is not enough memory: use fewer points, a smaller network, or fewer processes"
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
             return 3, f"no space left for {error.filename or 'a file'} ({error.strerror}): free some space"
         case OSError():
             return 2, f"{error.filename or 'file system'}: {error.strerror or error}"
@@ -109,7 +110,7 @@ def _reported(error: Exception) -> tuple[int, str]:
 
 def _printable(said: str) -> str:
     """Return a message without what a terminal would act on, and without the rest of a very long quotation."""
-    shown = "".join(c if c.isprintable() or c == "\n" else "�" for c in said[:LONGEST])
+    shown = printable(shortened(said[:LONGEST]))
     return f"{shown} …" if len(said) > LONGEST else shown
 
 
@@ -119,4 +120,4 @@ def _print_problems(said: str) -> None:
 
     for what, why in PROBLEMS.items():
         if what not in said:
-            print(f"relulab: {what} {why}", file=sys.stderr)
+            print(f"relulab: {_printable(f'{what} {why}')}", file=sys.stderr)

@@ -129,6 +129,7 @@ def demonstrate(theorem: Any, runs: Path) -> dict[str, Any]:
             f"the result was not saved for the report: cannot write to {runs} ({error.strerror})",
             highlight=False,
             soft_wrap=True,
+            markup=False,
         )
     return document
 

@@ -74,7 +74,9 @@ def _run_to_watch(wanted: str | None, runs: Path):
     if not candidates:
         what = f"run of {wanted}" if wanted else "run"
         raise UserError(f"no {what} in the folder {runs}: start one with relulab run {wanted or 'ID'}")
-    return max(candidates, key=lambda run: (run.holder is not None, run.status.get("updated", "")))
+    return max(
+        candidates, key=lambda run: (run.holder is not None, run.status.get("updated", ""))
+    )  # text, by Run.status
 
 
 def clean(

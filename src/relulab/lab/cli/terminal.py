@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from relulab.core.followed import shown_by
+from relulab.core.printable import escaped
 from relulab.lab.index import Entry, Subject, papers
 from relulab.lab.paper import paper_of
 from relulab.lab.show.claim_symbols import claimed_symbols
@@ -61,7 +62,7 @@ def print_run(summary: dict) -> None:
     rate = summary["seed_steps"] / max(summary["seconds"], 1e-9)
     console.print(
         f"{summary['seed_steps']:,} seed-steps in {span(summary['seconds'])} ({rate:,.0f} per second). Results are in "
-        f"{summary['run']}",
+        f"{escape(summary['run'])}",
         style="dim",
         highlight=False,
     )
@@ -152,7 +153,7 @@ def print_entries(subject: Subject, things: Sequence[Entry]) -> None:
 
 def print_json(document: object) -> None:
     """One document on standard output and nothing else."""
-    print(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+    print(escaped(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)))
 
 
 def print_runs(rows: list[dict]) -> None:
@@ -161,7 +162,7 @@ def print_runs(rows: list[dict]) -> None:
         table.add_column(column, overflow="fold")
     for row in rows:
         state = f"{row['state']} by {row['holder']}" if row["holder"] else row["state"]
-        units = f"{row['done']} of {row['units']}"
+        units = f"{row['done']} of {row['units']}"  # whole numbers, by Run.status
         table.add_row(escape(row["run"]), escape(state), units, size(row["bytes"]), ago(row["updated"]))
     console.print(table)
 

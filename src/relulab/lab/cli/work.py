@@ -238,19 +238,17 @@ def _run(
 
 def _stored(run: "Run", quiet: bool) -> dict[str, Any]:
     """Return the summary of a finished run; print it unless ``quiet``."""
-    from relulab.lab.run.documents import read_json
-
-    summary, about = run.summary, read_json(run.path / "config.json")
+    summary, about = run.summary, run.about
     if not quiet:
         _print_stored(run)
-        _print_summary(summary, about["title"], about["source"])
+        _print_summary(summary, str(about.get("title")), str(about.get("source")))
     return summary
 
 
 def _print_stored(run: "Run") -> None:
     from relulab.lab.cli.terminal import errors
 
-    finished = run.status["updated"]
+    finished = run.status.get("updated", "at an unknown time")
     errors.print(
         f"{run.path.parent.name}: already finished ({finished}); reading the result from {run.path}",
         soft_wrap=True,
@@ -259,9 +257,11 @@ def _print_stored(run: "Run") -> None:
 
 
 def _print_summary(summary: dict[str, Any], title: str, source: str) -> None:
+    from rich.markup import escape
+
     from relulab.lab.cli.terminal import console, print_run
 
-    console.print(f"[bold]{title}[/] ({source}), {summary['preset']}")
+    console.print(f"[bold]{escape(title)}[/] ({escape(source)}), {escape(summary['preset'])}")
     print_run(summary)
     console.print()
 

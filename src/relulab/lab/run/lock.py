@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from relulab.core.errors import UserError
 from relulab.core.files import open_inside
+from relulab.core.printable import printable
 
 FILE = "lock"
 LONGEST = 1000  # bytes of the description that are read
@@ -69,6 +70,16 @@ def holder(folder: Path) -> str | None:
         return None
 
 
+def is_plain(folder: Path) -> bool:
+    """Whether the lock file of a folder is a regular file, or there is none.
+
+    Args:
+        folder: The folder.
+    """
+    path = folder / FILE
+    return not path.is_symlink() and (path.is_file() or not path.exists())
+
+
 def names(folder: Path, process: str) -> bool:
     """Whether the lock file of a folder names a process, so that it is not another folder with the same path.
 
@@ -86,7 +97,7 @@ def names(folder: Path, process: str) -> bool:
 def _words(file: BinaryIO) -> str:
     file.seek(0)
     words = file.read(LONGEST).decode("utf-8", "replace").strip()
-    return "".join(c if c.isprintable() else "�" for c in words) or "another process"
+    return printable(words) or "another process"
 
 
 def _locked(folder: Path, file: BinaryIO, kind: int) -> bool:

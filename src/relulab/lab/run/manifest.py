@@ -43,9 +43,10 @@ def damages(folder: Path, bound: dict[str, Any]) -> list[str] | None:
         return [FILE]
     if not isinstance(content, dict) or content.pop("checksum", None) != _own(content):
         return [FILE]
-    if any(content.get(key) != value for key, value in bound.items()):
+    files: Any = content.get("files")
+    if any(content.get(key) != value for key, value in bound.items()) or not _is_list_of_files(files):
         return [FILE]
-    return [name for name, expected in content["files"].items() if not _is_intact(folder, name, expected)]
+    return [name for name, expected in files.items() if not _is_intact(folder, name, expected)]
 
 
 def listed(folder: Path) -> list[str]:
@@ -55,9 +56,17 @@ def listed(folder: Path) -> list[str]:
         folder: The folder of the run.
     """
     try:
-        return list(read_json(folder / FILE)["files"])
+        files = read_json(folder / FILE)["files"]
     except (OSError, ValueError, TypeError, KeyError):
         return []
+    return list(files) if _is_list_of_files(files) else []
+
+
+def _is_list_of_files(files: Any) -> bool:
+    """Whether a manifest lists files by names that relulab gives, with checksums."""
+    return isinstance(files, dict) and all(
+        len(name) < 400 and name.isprintable() and isinstance(expected, str) for name, expected in files.items()
+    )
 
 
 def checksum(folder: Path, name: str) -> str:

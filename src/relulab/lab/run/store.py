@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from relulab.core.errors import UserError
 from relulab.core.files import open_inside, read_inside, real_folder, remove_leftovers
+from relulab.core.printable import shortened
 from relulab.lab.run import lock
 from relulab.lab.run.documents import file_name, read_json, write_bytes, write_json
+from relulab.lab.run.known_fields import PROGRESS, STATUS, are_claims, known
 from relulab.lab.run.manifest import damages, write_manifest
 from relulab.lab.study import Study, Unit
 
@@ -119,10 +121,13 @@ class Run:
         """Remove the run and return True, or return False if a process is working on it or it is no run."""
         if not is_run(self.path):
             return False
+        if not lock.is_plain(self.path):  # no process can hold it, so none works on the run
+            shutil.rmtree(self.path)  # removes links, but not what they lead to
+            return True
         with lock.held_if_free(self.path) as free:
             if not free:
                 return False
-            shutil.rmtree(self.path)  # removes links, but not what they lead to
+            shutil.rmtree(self.path)
         with suppress(OSError):  # the study has other runs
             self.path.parent.rmdir()
         return True
@@ -147,7 +152,7 @@ class Run:
     def state(self) -> str:
         """One of: running, finished, failed, interrupted, stopped (its process ended without notice), or damaged."""
         if self.schema != SCHEMA:
-            return f"schema {self.schema}"
+            return shortened(f"schema {self.schema}")
         recorded = self.status.get("state", "stopped")
         if self.holder:
             return "running"
@@ -233,20 +238,21 @@ class Run:
 
     @property
     def status(self) -> dict:
-        """The contents of status.json; empty if it is missing or damaged."""
-        return self._document("status.json")
+        """The known fields of status.json; empty if it is missing or damaged."""
+        return known(self._document("status.json"), STATUS)
 
     @property
     def progress(self) -> dict:
         """The last recorded progress (``relulab.lab.run.meter``); empty before the first step."""
-        return self._document("progress.json")
+        progress = known(self._document("progress.json"), PROGRESS)
+        return progress if len(progress) == len(PROGRESS) else {}
 
-    def _document(self, name: str) -> dict:
+    def _document(self, name: str, kind: type = dict) -> Any:
         try:
             document = read_json(self.path / name)
         except (OSError, ValueError):
-            return {}
-        return document if isinstance(document, dict) else {}
+            return kind()
+        return document if isinstance(document, kind) else kind()
 
     def seal(self, files: Sequence[str]) -> None:
         """Write the manifest, with which the run is finished.
@@ -275,15 +281,21 @@ class Run:
     @property
     def summary(self) -> dict:
         """The study, preset, folder, seconds, seed-steps and claims of a finished run."""
-        about, status = read_json(self.path / "config.json"), self.status
+        about, status = known(self.about, {"study": (str,), "preset": (str,)}), self.status
+        claims = self._document("claims.json", list)
+        if len(about) < 2 or not {"seconds", "seed_steps"} <= set(status) or not are_claims(claims):
+            raise UserError(
+                f"config.json, status.json or claims.json of {self.path} does not contain what relulab writes, "
+                "although the manifest fits: remove the run with relulab clean, and run the study again"
+            )
+        symbols = self.about.get("symbols")
         return {
-            "study": about["study"],
-            "preset": about["preset"],
+            **about,
             "run": str(self.path),
             "seconds": status["seconds"],
             "seed_steps": status["seed_steps"],
-            "claims": read_json(self.path / "claims.json"),
-            "symbols": about.get("symbols", {}),
+            "claims": claims,
+            "symbols": symbols if isinstance(symbols, dict) else {},
         }
 
     def log(self, **event: Any) -> None:

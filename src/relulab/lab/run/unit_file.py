@@ -5,15 +5,24 @@ A run may have ten thousand units. Such a file is read in a tenth of a milliseco
 
 import hashlib
 import json
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from safetensors import SafetensorError
 
 from relulab.core.errors import UserError
+from relulab.io.guard import one_line
 
 NOTES = "relulab unit"
 KINDS = "biuf"  # NumPy's letters for the values that are stored as they are; times are stored as integers
+
+
+TIMES = re.compile(r"(datetime64|timedelta64)\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
+LONGEST = 20_000  # characters of an environment
+LONGEST_TEXTS = 20_000_000  # characters of all texts of a variable
+DAMAGE = (SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
 class Damaged(ValueError):
@@ -54,6 +63,11 @@ def encode_unit(data: xr.Dataset, environment: dict[str, Any]) -> bytes:
     from safetensors.numpy import save
 
     arrays, texts, types = {}, {}, {}
+    if not data.variables or not all(map(_is_variable, data.variables)):
+        raise UserError(
+            f"the dataset has the variables {', '.join(map(repr, data.variables)) or '(none)'}: return at least one, "
+            "with names that are text without /"
+        )
     for name, variable in data.variables.items():
         values = variable.values
         if values.dtype.kind in "mM":
@@ -81,7 +95,7 @@ def decode_unit(content: bytes) -> UnitData:
     Args:
         content: The bytes of the file.
     """
-    from safetensors import SafetensorError, deserialize
+    from safetensors import deserialize
 
     try:
         length = int.from_bytes(content[:8], "little")
@@ -89,17 +103,45 @@ def decode_unit(content: bytes) -> UnitData:
         stored = {name: _array(entry) for name, entry in deserialize(content)}
         if notes.pop("sha256") != _checksum(stored, notes):
             raise Damaged("the checksum differs")
-        layout = notes["layout"]
-        texts, types = layout["texts"], layout["types"]
-        for name, text in texts.items():
-            stored[name] = np.array(text["values"], dtype=np.str_).reshape(text["shape"])
-        for name, kind in types.items():
-            stored[name] = stored[name].astype(kind)
-        values = {name: stored[name] for name in layout["dims"]}
-        dims = {name: tuple(names) for name, names in layout["dims"].items()}
-        return UnitData(values, dims, frozenset(layout["coords"]), notes["environment"])
-    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        raise Damaged(str(error)) from None
+        return _unit_data(stored, notes["layout"], notes["environment"])
+    except DAMAGE as error:
+        raise Damaged(one_line(error)) from None
+
+
+def _unit_data(stored: dict[str, np.ndarray], layout: dict[str, Any], environment: Any) -> UnitData:
+    """Put the contents of a file together. Checksums can be forged, so its form is compared with what is written."""
+    for name, text in layout["texts"].items():
+        stored[name] = _texts(text["values"]).reshape(text["shape"])
+    for name, kind in layout["types"].items():
+        if not TIMES.fullmatch(kind):
+            raise Damaged(f"{name} has type {kind}")
+        stored[name] = stored[name].astype(kind)
+    values = {name: stored[name] for name in layout["dims"]}
+    dims = {name: tuple(names) for name, names in layout["dims"].items()}
+    sizes: dict[str, int] = {}
+    for name, array in values.items():
+        if not _is_variable(name) or len(set(dims[name])) != array.ndim or not all(map(_is_variable, dims[name])):
+            raise Damaged(f"{name} has other dimensions")
+        if any(sizes.setdefault(dim, n) != n for dim, n in zip(dims[name], array.shape, strict=True)):
+            raise Damaged(f"{name} has another size")
+    if not values or not set(layout["coords"]) <= set(values):
+        raise Damaged("it has no variables, or coordinates that are none")
+    if not isinstance(environment, dict) or not isinstance(environment.get("packages", {}), dict):
+        raise Damaged("its environment is none")
+    if len(json.dumps(environment)) > LONGEST:
+        raise Damaged("its environment is too long")
+    return UnitData(values, dims, frozenset(layout["coords"]), environment)
+
+
+def _texts(values: list[str]) -> np.ndarray:
+    """Return texts as an array, in which each takes as much memory as the longest."""
+    if len(values) * max(map(len, values), default=0) > LONGEST_TEXTS:
+        raise Damaged("its texts are too long")
+    return np.array(values, dtype=np.str_)
+
+
+def _is_variable(name: object) -> bool:
+    return isinstance(name, str) and name.isprintable() and "/" not in name and 0 < len(name) < 200
 
 
 NUMPY = {

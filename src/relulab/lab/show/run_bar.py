@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
+from relulab.core.printable import shortened
 from relulab.core.progress_bar import Bar
 from relulab.lab.run.meter import Progress
 from relulab.lab.run.store import Run
@@ -18,7 +21,7 @@ class Messages:
     """A watcher that shows messages only, such as what the run waits for. Everything goes to stderr."""
 
     def say(self, sentence: str) -> None:
-        errors.print(f"  {sentence}", highlight=False, soft_wrap=True, markup=False)
+        errors.print(f"  {shortened(sentence)}", highlight=False, soft_wrap=True, markup=False)
 
     def start(self, study, run, todo, kept, workers) -> None: ...
     def moved(self, progress) -> None: ...
@@ -32,7 +35,9 @@ class RunBar(Messages):
         self.bar = Bar(errors)
 
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
-        errors.print(f"[bold]{study.name}[/] {' '.join(study.ids)}: {_forecast(todo, kept, workers)}", highlight=False)
+        errors.print(
+            f"[bold]{study.name}[/] {escape(' '.join(study.ids))}: {_forecast(todo, kept, workers)}", highlight=False
+        )
         self.say(f"results go to {run.path}")
         self.bar.start()
 

@@ -26,7 +26,7 @@ STRONG = (
 PIECES = {
     "code": r"``?[^`]+``?",
     "id": r"\b[A-Z][A-Z0-9]+(?:\.[\w.-]*\w)?\b"
-    r"|\b[A-Za-z]\w*\.(?:\w+\.?)+(?<!\d)\b|--\w[\w-]*|\b\w+(?:/\w+)*\.[a-z]\w*\b"
+    r"|\b[A-Za-z]\w*+\.\w++(?:\.\w++)*+\.?(?<!\d)\b|--\w[\w-]*|\b(?<!/)\w++(?:/\w++)*+\.[a-z]\w*\b"
     r"|(?:(?<![\s\S])|(?<=, )|(?<=\. ))[A-Z]\.(?= [A-Z])"  # initials of a name
     r"|(?<=[a-z.] )[A-Z]\.\d+"  # lemma D.3
     r"|(?<!\w)\((?:[A-Z]\.\d+|\d+\.\d+|[a-d](?=\)\s))\)",
@@ -61,7 +61,10 @@ def typeset(text: str) -> str:
     'Strength is <math><mrow><mo form="prefix" stretchy="false">‖</mo><msub><mi>v</mi><mi>j</mi></msub>\
 <mo form="postfix" stretchy="false">‖</mo></mrow></math> &amp; more, for <math><mi>n</mi><mo>&lt;</mo><mi>d</mi></math>'
     """
-    return with_formulas(text, mathml, escape, lambda code: f"<code>{escape(code)}</code>")
+    try:
+        return with_formulas(text, mathml, escape, lambda code: f"<code>{escape(code)}</code>")
+    except (ValueError, RecursionError):  # brackets a thousand deep, or a number of a thousand digits
+        return escape(text)
 
 
 def is_word(symbol: str) -> bool:

@@ -24,6 +24,8 @@ def number(x: float | None) -> str:
         return "–"
     if abs(x) == float("inf"):
         return "∞" if x > 0 else "−∞"
+    if isinstance(x, int) and abs(x) > 1e300:  # no float is so large
+        return "∞" if x > 0 else "−∞"
     return f"{x:,.0f}" if isinstance(x, int) or 1000 <= abs(x) < 1e6 else f"{x:.3g}"
 
 

@@ -51,7 +51,7 @@ def export_data(run: Path, units: int, target: Path) -> Data:
     names = [name(n) for n in result.variables if n not in result.dims]
     measured = _measured(run, units) if any(result[n].isnull().any() for n in names) else {}
     # The copy is made last. If it exists and is the same, so are the tables.
-    same = copy.exists() and copy.read_bytes() == content
+    same = _is_same(target, content)
     tables = [_export(result[n], measured.get(n), target, same) for n in names]
     if not same:
         write_bytes(copy, content)
@@ -63,6 +63,13 @@ def _bytes(run: Path) -> bytes:
         return read_inside(run, "result.nc")
     except OSError as error:
         raise Unreadable(f"result.nc: {error.strerror}") from None
+
+
+def _is_same(target: Path, content: bytes) -> bool:
+    try:
+        return read_inside(target, "result.nc") == content
+    except OSError:
+        return False
 
 
 def _decoded(content: bytes) -> xr.Dataset:

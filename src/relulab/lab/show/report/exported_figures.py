@@ -85,7 +85,7 @@ def width_of(svg: str) -> int:
     >>> width_of('<svg width="72pt" height="36pt">'), width_of("<svg>")
     (96, 1200)
     """
-    found = re.search(r'<svg\b[^>]*?\bwidth="([\d.]+)pt"', svg)
+    found = re.search(r'<svg\b[^<>]{0,2000}?\bwidth="(\d{1,5}(?:\.\d{1,20})?)pt"', svg)
     return round(float(found[1]) * 96 / 72) if found else PAGE
 
 
@@ -97,7 +97,9 @@ def words_in(svg: str) -> str:
     >>> words_in("<!-- p = 1 --><!-- 0.5 --><!-- epoch --><!-- p = 2 --><!-- epoch -->")
     'epoch; p = 1; p = 2'
     """
-    texts = (text for text in re.findall(r"<!-- (.+?) -->", svg) if "mathdefault" not in text)  # powers on an axis
+    texts = (
+        text for text in re.findall(r"<!-- ([^<>\n]{1,1000}?) -->", svg) if "mathdefault" not in text
+    )  # powers on an axis
     labels = Counter(unescape(text) for text in texts if re.search(r"[^\W\d_]", text))
     words = ""
     for text, _ in labels.most_common():

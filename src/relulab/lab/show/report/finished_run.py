@@ -53,7 +53,7 @@ class FinishedRun:
     @property
     def card(self) -> str:
         """The run's picture in the gallery."""
-        return f"figures/{self.folder}/card.png"
+        return f"cards/{self.folder}.png"
 
     @property
     def folder(self) -> str:
@@ -90,11 +90,11 @@ class FinishedRun:
     def command(self) -> str:
         """The shell command that makes this run again, or lines of Python for a study of a script or a notebook.
 
-        A study from a user's own file is named by its path.
+        A study from a user's own file is named by the name of the file: a report shows no paths.
         """
         if self.about.lines:
             return "\n".join(self.about.lines)
-        study = self.about.file or self.about.study
+        study = Path(self.about.file).name if self.about.file else self.about.study
         changes = (word for key, value in self.about.changes.items() for word in ("--set", f"{key}={_word(value)}"))
         return shlex.join(["relulab", "run", study, "--preset", self.about.preset, *changes])
 

@@ -31,7 +31,7 @@ class Unreadable(Exception):
 class Form(BaseModel):
     """The fields that a page needs; the file may contain more."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, str_max_length=20_000)
 
 
 class About(Form):

@@ -9,7 +9,8 @@ from relulab.lab.run.documents import write_bytes
 from relulab.lab.show.report.forms import Unreadable
 
 SIZE = (480, 300)
-LEAST = 0.4  # of a figure's own size: below, its labels cannot be read
+LEAST, MOST = 0.4, 2.0  # of a figure's own size: below, its labels cannot be read; above, it is blurred
+PIXELS = 50_000_000  # largest number of pixels of a figure
 
 
 def thumbnail(figure: Path, target: Path) -> None:
@@ -19,17 +20,22 @@ def thumbnail(figure: Path, target: Path) -> None:
         figure: A PNG file.
         target: The PNG file to write.
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         with Image.open(figure, formats=["PNG"]) as picture:
+            if picture.width * picture.height > PIXELS:
+                raise Unreadable(
+                    f"figures/{figure.name} has {picture.width} × {picture.height} pixels, too many to show"
+                )
             paper = Image.new("RGB", picture.size, "white")
             paper.paste(picture, mask=picture.convert("RGBA").getchannel("A"))
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise Unreadable(f"figures/{figure.name} is not a PNG picture ({type(error).__name__})") from None
     width, height = SIZE
     scales = width / paper.width, height / paper.height
     scale = min(scales) if max(scales) < 1.3 * min(scales) else max(*scales, LEAST)
+    scale = min(scale, MOST)
     small = paper.resize([max(1, round(scale * n)) for n in paper.size], Image.Resampling.LANCZOS)
     left = _fullest(np.asarray(small.convert("L"))[:height], width)
     card = Image.new("RGB", SIZE, "white")
