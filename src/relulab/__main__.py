@@ -1,15 +1,25 @@
 """The command ``relulab``, also as ``python -m relulab``."""
 
+import atexit
+import signal
+import sys
+
 from relulab.core import interrupts
 
 
 def main() -> None:
     """Load the command line and run it. Ctrl-C ends it with exit code 130, whenever it comes."""
     interrupts.handled(interrupts.end_at_once)
+    atexit.register(interrupts.handled, signal.SIG_IGN)  # runs last; from then on Python would die by Ctrl-C
     from relulab.lab.cli import main as command_line
 
-    interrupts.handled(interrupts.interrupt)
-    command_line()
+    try:
+        interrupts.handled(interrupts.interrupt)
+        command_line()
+    except KeyboardInterrupt:  # outside the part of the command line that handles it
+        sys.exit(interrupts.CODE)
+    finally:
+        interrupts.handled(interrupts.leave)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,28 @@ except KeyboardInterrupt:
     sys.exit(130)
 """
 )
+SLOW = """
+def slow(*_):
+    import time
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+MAIN = f"{START}{SLOW}import atexit, relulab.lab.cli as cli; cli.build = BUILD; import relulab.__main__ as m; m.main()"
+BUILDS = MAIN.replace("BUILD", "slow")
+LEAVES = MAIN.replace("BUILD", "lambda *_: lambda: atexit.register(slow)")
+LATE = (
+    START
+    + """
+import os
+class Late:
+    def __del__(self, kill=os.kill, process=os.getpid(), interrupt=signal.SIGINT):
+        kill(process, interrupt)
+late = Late()
+sys.argv = ["relulab", "--version"]
+from relulab.__main__ import main
+main()
+"""
+)
 
 
 def started(code: str) -> subprocess.Popen:
@@ -43,6 +65,21 @@ def test_while_the_command_loads(delay):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode == 130 and "Traceback" not in err) or process.returncode == 0  # it was faster
+
+
+@pytest.mark.parametrize("code", [BUILDS, LEAVES])
+def test_while_the_command_line_is_built_and_while_python_ends(code):
+    process = started(code)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err
+
+
+def test_when_the_command_is_done_and_python_takes_itself_apart():
+    process = started(LATE)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and not err
 
 
 def test_more_of_them_do_not_disturb_the_end():

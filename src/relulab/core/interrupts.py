@@ -24,6 +24,12 @@ def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
 
+def leave(*_: Any) -> None:
+    """End the process at the first Ctrl-C. For the time after the command, when Python puts itself in order."""
+    if note():
+        end_at_once()
+
+
 def note() -> bool:
     """Remember a Ctrl-C and return whether it is the first one; end the process if ending takes too long."""
     global _first

@@ -9,6 +9,8 @@ import psutil
 import pytest
 
 from relulab import Local, RunStopped, UserError, find_study, run_study
+from relulab.lab.run.engines.local import _Crew
+from relulab.lab.run.engines.packed import packed_study
 from relulab.lab.run.result_file import read_dataset
 from relulab.lab.run.runner import Silent
 from relulab.lab.run.store import Run
@@ -74,6 +76,12 @@ def test_a_worker_that_hangs_is_replaced_and_nothing_is_lost(study, undisturbed,
     disturbed = run_study(study, runs=tmp_path, engine=Local(2, patience=20), watcher=freeze)
     assert same(disturbed, undisturbed) and losses(disturbed) == ["no step for 20 s"]
     assert not freeze.frozen.is_running()
+
+
+def test_a_worker_shares_no_lock_that_it_could_take_to_its_death(study, tmp_path):
+    worker = _Crew(packed_study(study, study.hash), Run(tmp_path), Local(2), 2).hire()
+    worker.dismiss()
+    assert not hasattr(worker.counter, "get_lock") and worker.progress(0.1) == 0
 
 
 def test_a_unit_whose_workers_always_die_ends_the_run_with_the_reason(study, tmp_path):

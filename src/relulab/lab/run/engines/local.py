@@ -161,7 +161,7 @@ class _Crew:
 
     def hire(self) -> _Worker:
         pipe, worker_pipe = self.context.Pipe()
-        counter = self.context.Value("q", 0)
+        counter = self.context.RawValue("q", 0)  # a lock would stay locked if the worker is killed while it counts
         process = self.context.Process(
             target=_work,
             args=(os.getpid(), worker_pipe, counter, self.parcel, self.run, self.engine),
