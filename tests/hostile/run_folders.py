@@ -26,7 +26,8 @@ CHANGES = {"steps": 10}
 COMMANDS = (
     "runs", "runs --json", "watch recovery --json", "watch recovery", "report --out out", 
     "clean --yes", "run SS.F7 --preset smoke --set steps=10 --workers 1", "show SS.F7",
-    "run SS.F7 --preset smoke --set steps=10 --workers 1 --redraw --json", "run SS.F7 --workers 1 --config CONFIG",
+    "run SS.F7 --preset smoke --set steps=10 --workers 1 --redraw --json",
+    "run SS.F7 --preset smoke --workers 1 --config CONFIG",
 )  # fmt: skip
 ODD = (
     b"", b"[]", b"{}", b"null", b'{"schema":1}', b'{"schema":2}', b"[" * 100_000, b"{" * 10, b"\xff\xfe\0", b"NaN",
@@ -57,7 +58,7 @@ def copied(folder: Path) -> tuple[Path, Path]:
 
 def commands(folder: Path) -> None:
     """Give a command that reads runs; its outcome is an error unless it is an answer or one sentence."""
-    rng = random.Random(str(folder))
+    rng = random.Random(folder.name)
     words = rng.choice(COMMANDS)
     config = next(folder.glob("runs/*/*/config.json"), folder / "config.json")
     os.chdir(folder)
@@ -72,7 +73,7 @@ def commands(folder: Path) -> None:
     sys.stdout.flush(), sys.stderr.flush()
     said, told = ((folder / name).read_text(errors="replace") for name in ("stdout", "stderr"))
     shown = [c for c in said + told if not (c.isprintable() or c in "\n\t")]
-    if shown or "Traceback" in told or code not in (0, 1, 2, 3) or len(told) > 20_000:
+    if shown or "Traceback" in told or "internal error" in told or code not in (0, 1, 2, 3) or len(told) > 20_000:
         raise AssertionError(f"{words}: exit {code}, {shown[:3]}, {told[-300:]!r}")
     if code in (2, 3):
         raise UserError("refused")
@@ -83,11 +84,17 @@ def harmed(folder: Path) -> str:
     outside = folder / "outside"
     if sorted(path.name for path in outside.iterdir()) != ["secret"] or (outside / "secret").read_text() != SECRET:
         return "WRITTEN OUTSIDE"
-    files = [path for top in ("out", "runs") for path in (folder / top).rglob("*")]
-    plain = [path for path in files if path.is_file() and not path.is_symlink() and path.stat().st_nlink == 1]
+    files = [
+        Path(top) / name
+        for start in ("out", "runs")
+        if not (folder / start).is_symlink()
+        for top, _, names in os.walk(folder / start)
+        for name in names
+    ]
+    plain = [path for path in files if not path.is_symlink() and path.is_file() and path.stat().st_nlink == 1]
     if any(SECRET.encode() in path.read_bytes() for path in plain):
         return "LEAKED"
-    pages = [path for path in plain if path.suffix in (".html", ".svg", ".js")]
+    pages = [path for path in plain if "out" in path.parts and path.suffix in (".html", ".svg", ".js")]
     return "SCRIPT" if any(b"<script>alert" in path.read_bytes() for path in pages) else ""
 
 
@@ -229,7 +236,7 @@ def odd_manifests(folder: Path, rng: random.Random) -> Path:
 @kind(commands)
 def odd_names_of_folders(folder: Path, rng: random.Random) -> Path:
     run, _ = copied(folder)
-    names = ["[/b]", "\x1b[31m", "a\nb", "x" * 200, "\u202e", "smoke-", "-rf", "<b>", "'\"", " ", "%s{0}"]
+    names = ["[red]", "[bold", "\x1b[31m", "a\nb", "x" * 200, "\u202e", "smoke-", "-rf", "<b>", "'\"", " ", "%s{0}"]
     target = rng.choice([run, run.parent])
     target.rename(target.with_name(rng.choice(names)))
     return folder

@@ -42,7 +42,7 @@ def escaped(document: str) -> str:
     >>> escaped('"\\u202eabc"')
     '"\\\\u202eabc"'
     """
-    if document.isascii():
+    if document.isascii() and "\x7f" not in document:
         return document
     return "".join(_code(character) if _acts(character) else character for character in document)
 

@@ -11,6 +11,7 @@ import pytest
 from resealed import resealed
 
 from relulab.core.errors import UserError
+from relulab.lab.catalog import find_study
 from relulab.lab.run import lock
 from relulab.lab.run.engines.local import Local
 from relulab.lab.run.result_file import Refused, read_dataset
@@ -35,8 +36,6 @@ def run(runs) -> Run:
 
 def again(run: Run) -> None:
     """Runs the study of a run again, as its owner would."""
-    from relulab.lab.catalog import find_study
-
     study = find_study("recovery").configured("smoke", json.loads((run.path / "config.json").read_text())["changes"])
     assert Run.of(study, "smoke", run.path.parent.parent).path == run.path
     run_study(study, preset="smoke", runs=run.path.parent.parent, engine=Local(1))
@@ -87,9 +86,19 @@ def test_files_that_are_appended_to_are_not_links(run, tmp_path, name, kind):
     assert (tmp_path / "secret").read_text() == SECRET
 
 
-@pytest.mark.parametrize("name", ["units", "figures"])
+def test_nothing_is_made_through_the_link_of_a_study(run, tmp_path):
+    (tmp_path / "outside").mkdir()
+    changes = json.loads((run.path / "config.json").read_text())["changes"]
+    shutil.rmtree(run.path.parent)
+    run.path.parent.symlink_to(tmp_path / "outside")
+    with pytest.raises(UserError, match="links are not followed"):
+        run_study(find_study("recovery").configured("smoke", changes), preset="smoke", runs=run.path.parent.parent)
+    assert not [*(tmp_path / "outside").iterdir()]
+
+
+@pytest.mark.parametrize("name", ["units", "figures", "checkpoints"])
 def test_folders_of_a_run_are_not_links(run, tmp_path, name):
-    shutil.rmtree(run.path / name)
+    shutil.rmtree(run.path / name, ignore_errors=True)
     (run.path / "result.nc").unlink()  # so that there is something to do
     (tmp_path / "outside").mkdir()
     (run.path / name).symlink_to(tmp_path / "outside")

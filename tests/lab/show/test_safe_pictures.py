@@ -54,3 +54,26 @@ def test_other_files_must_be_what_their_names_say(figure):
     assert objection("a.pdf", pdf.replace(b"/Catalog", b"/Catalog /OpenAction << /S /JavaScript >>"))
     for name in ("a.png", "a.gif", "a.pdf"):
         assert objection(name, b"<html><script>alert(1)</script></html>")
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<style>/**/<g/>@import url(http://evil/x.css);</style>",
+        '<style>a{content:"/*";background:url(http://evil/x);content:"*/"}</style>',
+        "<style>a{background:image-set('http://evil/x.png' 1x)}</style>",
+        "<style>a{background:u/**/rl(http://evil/x)}</style>",
+        "<g style='fill: paint(x)'/>",
+        "<g style='background: u\\72l(x)'/>",
+    ],
+)
+def test_hidden_ways_to_load_something_are_found(inner):
+    assert objection("a.svg", f'<svg xmlns="http://www.w3.org/2000/svg">{inner}</svg>'.encode())
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [b"/Open#41ction", b"<</S/J#61vaScript/J#53(app.alert(1))>>", b"/GoToE", b"/ImportData", b"/ObjStm", b"/AcroForm"],
+)
+def test_hidden_actions_in_a_pdf_are_found(inner):
+    assert objection("a.pdf", b"%PDF-1.4 " + inner) and not objection("a.pdf", b"%PDF-1.4 /Page /Font")

@@ -14,6 +14,7 @@ from relulab.core.files import read_inside
 from relulab.lab.run.documents import read_json, write_json
 
 FILE = "manifest.json"
+MOST = 10_000  # largest number of files
 
 
 def write_manifest(folder: Path, files: Iterable[str], bound: dict[str, Any]) -> None:
@@ -64,8 +65,12 @@ def listed(folder: Path) -> list[str]:
 
 def _is_list_of_files(files: Any) -> bool:
     """Whether a manifest lists files by names that relulab gives, with checksums."""
-    return isinstance(files, dict) and all(
-        len(name) < 400 and name.isprintable() and isinstance(expected, str) for name, expected in files.items()
+    return (
+        isinstance(files, dict)
+        and len(files) <= MOST
+        and all(
+            len(name) < 400 and name.isprintable() and isinstance(expected, str) for name, expected in files.items()
+        )
     )
 
 

@@ -77,8 +77,9 @@ class Run:
 
     def create(self) -> None:
         """Create the folder with its marker, if it does not exist; raise a UserError if it is something else."""
-        self.path.mkdir(parents=True, exist_ok=True)
         for folder in (self.path.parent, self.path):
+            with suppress(FileExistsError):
+                folder.mkdir(parents=True)
             if not real_folder(folder):
                 raise UserError(f"{folder} is a link, and links are not followed: choose another folder with --runs")
         if not is_run(self.path):

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from relulab.core.errors import UserError
+from relulab.core.files import real_folder, remove_leftovers
 from relulab.lab.index import papers
 from relulab.lab.run.documents import write_bytes
 from relulab.lab.run.store import MOVING
@@ -47,12 +48,14 @@ def build(runs: Path, out: Path) -> Path:
     damaged = Damaged(runs)
     finished, checks = damaged.without(read_run, folders), damaged.without(read_check, checked)
     finished = damaged.without(_with_own_page(), finished)
-    if not finished and not checks:
-        raise UserError(f"no finished run in {runs}: run a study first, for example with relulab run SS.F7{damaged}")
+    _check_any([*finished, *checks], damaged)
     take(out)
+    if real_folder(runs / "checks"):
+        remove_leftovers(runs / "checks")
     report = _Report(out)
     finished = damaged.without(report.run_files, finished)
     while True:
+        _check_any([*finished, *checks], damaged)
         known, overview = len(damaged.reasons), sections(one_per_study(finished), checks)
         shown = [run for section in overview for run in section.runs]
         shown += [run for run in finished if run not in shown]
@@ -64,6 +67,13 @@ def build(runs: Path, out: Path) -> Path:
     report.tables(overview, finished, damaged.reasons)
     report.stamps.write(everything)
     return out / "index.html"
+
+
+def _check_any(shown: list[Any], damaged: Damaged) -> None:
+    if not shown:
+        raise UserError(
+            f"no finished run in {damaged.runs}: run a study first, for example with relulab run SS.F7{damaged}"
+        )
 
 
 def _with_own_page() -> Callable[[FinishedRun], FinishedRun]:

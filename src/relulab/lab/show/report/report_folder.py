@@ -1,5 +1,6 @@
 """The folder of a report: it belongs to relulab, contains no links, and nothing else is overwritten or removed."""
 
+import errno
 from contextlib import suppress
 from pathlib import Path, PurePath
 
@@ -7,11 +8,10 @@ from relulab.core.errors import UserError
 from relulab.core.files import real_folder, remove_leftovers
 from relulab.lab.run.documents import read_json, write_json
 
-MARKER = "pages.json"
-"""The file that makes a folder a report. It is written first, and lists the pages when they are made."""
+MARKER = "relulab-report.json"
+"""The file that makes a folder a report. It is written first."""
 
 FOLDERS = ("cards", "data", "figures", "runs", "theorems")
-OURS = {"relulab": "report"}
 
 
 def take(out: Path) -> None:
@@ -29,11 +29,13 @@ def take(out: Path) -> None:
                 "choose another folder with --out, or remove it"
             )
         out.mkdir(parents=True, exist_ok=True)
-        write_json(out / MARKER, OURS)
+        write_json(out / MARKER, {"relulab": "report"})
     remove_leftovers(out)
     for name in FOLDERS:
         for folder in (out / name, *(out / name).glob("*/")):
-            if folder.is_dir() and real_folder(folder):
+            if folder.is_symlink():
+                raise UserError(f"{folder} is a link, and links in a report are not followed: remove it")
+            if folder.is_dir():
                 remove_leftovers(folder)
 
 
@@ -63,7 +65,7 @@ def place(out: Path, name: str) -> Path:
         with suppress(FileExistsError):
             folder.mkdir()
         if not real_folder(folder):
-            raise UserError(f"{folder} is a link or a file, but it must be a folder: remove it")
+            raise NotADirectoryError(errno.ENOTDIR, "is a link or a file, but it must be a folder", str(folder))
     return out / name
 
 

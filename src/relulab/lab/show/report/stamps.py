@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from relulab.lab.run.documents import read_json, write_json
-from relulab.lab.show.report.report_folder import MARKER, OURS, discard
+from relulab.lab.show.report.report_folder import discard
 
+FILE = "pages.json"
 EVERYTHING = "the whole report"
 OVERVIEW = ("index.html", "claims.html", "theorems.html", "runs.html", "search-index.js")
 """The files that show all runs together."""
@@ -60,7 +61,7 @@ class Stamps:
         """
         self.new[EVERYTHING] = {"stamp": everything, "files": list(OVERVIEW)}
         discard(self.out, _files(self.old) - _files(self.new))
-        write_json(self.out / MARKER, OURS | {"pages": self.new})
+        write_json(self.out / FILE, self.new)
 
 
 def _files(entries: dict[str, Any]) -> set[str]:
@@ -70,7 +71,7 @@ def _files(entries: dict[str, Any]) -> set[str]:
 def _entries(out: Path) -> dict[str, Any]:
     """The entries of the last report; none if they are not of the form that ``Stamps.write`` writes."""
     try:
-        pages = read_json(out / MARKER)["pages"]
+        pages = read_json(out / FILE)
         good = all(isinstance(e["stamp"], str) and all(isinstance(f, str) for f in e["files"]) for e in pages.values())
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
