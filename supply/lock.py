@@ -12,9 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from installed import declared
-from locked import CPU, CUDA, HERE, INSTALLER, REQUIREMENTS, TOOLS
+from locked import CPU, CUDA, HERE, INSTALLER, REQUIREMENTS, TOOLS, read
 from throwaway import tools
 
+CONSTRAINTS = HERE.parent / "constraints.txt"
 PYTHON = "3.11.5"  # the oldest for which all packages have files
 INPUTS = {
     INSTALLER: ["pip"],
@@ -41,6 +42,14 @@ def main() -> None:
             after = compiled(commands / "uv", requirements, before, sys.argv[1:])
             for place, content in split(path, after).items():
                 place.write_text(f"# {HEADINGS[place]} Made by supply/lock.py: do not edit.\n{content}")
+    CONSTRAINTS.write_text(constraints())
+
+
+def constraints() -> str:
+    """The locked versions without checksums, for ``pip install --constraint`` into an environment of one's own."""
+    entries = read(REQUIREMENTS).values()
+    pins = (f"{one.name}=={one.version}{f' ; {one.marker}' if one.marker else ''}" for one in entries)
+    return "\n".join(["# The locked versions without checksums. Made by supply/lock.py: do not edit.", *pins, ""])
 
 
 def compiled(uv: Path, requirements: list[str], before: str, options: list[str]) -> str:

@@ -27,7 +27,6 @@ from signal_engines import ALONE, ENGINES, STUDIES, Cluster, clusters, words, wo
 from signal_kinds import KINDS, send, wrong_end
 
 STARTED = 0.5  # seconds of processor time in which Python reaches the first line of relulab
-SCRATCH = "dask-scratch-space/"
 LITERAL = 0.2  # share of the rounds in which the second command is exactly the first one
 LOADED = ["torch", "xarray", "matplotlib.pyplot", "relulab.lab.cli", "relulab.lab.run.job", "signal_rounds"]
 PAIRS = [(e, k) for e in ENGINES for k in KINDS if e != ALONE or KINDS[k][1] != "worker"]
@@ -151,7 +150,7 @@ class Round:
     def repeat(self, folder: Path, arguments: list[str]) -> None:
         """Run the command again and compare what it leaves with an undisturbed run."""
         before, usual = temporary(folder), self.undisturbed.temporary[self.engine]
-        if self.literal or before - usual:  # another dask cluster removes what a killed one has left
+        if self.literal or before - usual:  # the next cluster removes what a killed one has left
             code = Command(folder, arguments).end()
         else:
             code = finish(folder, STUDIES[self.study])
@@ -167,10 +166,7 @@ class Round:
         executable = [path.name for path in folder.rglob("*") if path.is_file() and path.stat().st_mode & 0o111]
         self.wrong += [f"other bytes: {other}"] * bool(other) + [f"left: {sorted(more)}"] * bool(more)
         self.wrong += [f"executable: {executable}"] * bool(executable)
-        left = sorted(temporary(folder) - usual)
-        if left and self.code is not None and self.code < 0 and all(name.startswith(SCRATCH) for name in left):
-            self.note = "dask will remove the folder of the killed cluster when it starts the next one"
-        elif left:
+        if left := sorted(temporary(folder) - usual):
             self.wrong.append(f"left in the temporary folder: {left}")
 
 

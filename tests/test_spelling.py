@@ -32,7 +32,7 @@ NOT_ENGLISH = (
     "literal",
     "fibre",
 )
-KEEPS = ("src/relulab/core/spelling.py", "tests/test_spelling.py")
+KEEPS = ("src/relulab/core/spelling.py", "tests/test_spelling.py", "constraints.txt")
 
 
 def british(text: str) -> list[str]:

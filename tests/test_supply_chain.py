@@ -8,7 +8,7 @@ from importlib.metadata import PathDistribution, distribution
 import pytest
 from audit import summary, vulnerabilities
 from installed import ROOT, altered, closure, declared, differences
-from lock import CPU_BUILDS, split
+from lock import CONSTRAINTS, CPU_BUILDS, constraints, split
 from locked import CPU, CUDA, INSTALLER, REQUIREMENTS, TOOLS, BadLock, Locked, lines, parsed, read
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -51,6 +51,10 @@ def test_a_package_that_is_locked_twice_is_noticed(tmp_path):
     (tmp_path / "lock.txt").write_text(f"rich==15.0.0 {HASH}\nRich==14.0.0 \\\n    {HASH}\n")
     with pytest.raises(BadLock, match="rich is locked twice"):
         read(tmp_path / "lock.txt")
+
+
+def test_the_constraints_are_the_locked_versions():
+    assert CONSTRAINTS.read_text() == constraints() and "torch==2.13.0\n" in constraints()
 
 
 def test_what_pyproject_requires_is_locked(lock):

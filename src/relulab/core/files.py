@@ -51,11 +51,16 @@ def remove_leftovers(folder: Path) -> None:
     """
     for path in folder.glob(TEMPORARY.format("*", "*")):
         process = path.name.split("-")[1]
-        if process.isdecimal() and not _is_running(int(process)):
+        if process.isdecimal() and not is_running(int(process)):
             path.unlink(missing_ok=True)
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Whether a process of this machine is running.
+
+    Args:
+        process: Its number.
+    """
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -16,6 +16,7 @@ from relulab.lab.run.environment import differences, environment, together
 from relulab.lab.run.meter import Meter
 from relulab.lab.run.result_file import encode
 from relulab.lab.run.store import MOVING, Run
+from relulab.lab.run.unit_file import UnitData
 from relulab.lab.run.watchers import Watcher
 from relulab.lab.show.animation import animated
 from relulab.lab.show.figure import FORMATS, drawn, house_style
@@ -33,10 +34,10 @@ class Job:
         self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
         run.prepare()
         self.units = units_of(study)
-        stored = {unit.name: data.environment for unit in self.units if (data := run.measured(unit))}
-        self.todo = [unit for unit in self.units if unit.name not in stored]
+        self.stored, environments = run.measured_before(self.units)
+        self.todo = [unit for unit in self.units if unit.name not in environments]
         self.here = environment(getattr(engine, "device", "cpu"))
-        self.compare_environments(list(stored.values()), strict)
+        self.compare_environments(list(environments.values()), strict)
         before = run.status
         # If nothing is measured, the recorded machine and number of processes stay those of the earlier run.
         self.workers = engine.crew(len(self.todo)) if self.todo else before.get("workers", 1)
@@ -55,7 +56,7 @@ class Job:
         self.watcher.start(self.study, self.run, self.todo, self.meter.done, self.workers)
         try:
             self.engine.run(self.study, self.run, self.todo, self.on_unit, self.on_steps, self.watcher.say)
-            files = _conclude(self.study, self.run, self.units, self.preset)
+            files = _conclude(self.study, self.run, self.units, self.preset, self.stored)
         except BaseException as error:
             with suppress(OSError):  # the error may be that nothing can be written
                 self.status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
@@ -108,10 +109,10 @@ class Job:
         })  # fmt: skip
 
 
-def _conclude(study: Study, run: Run, units: list[Unit], preset: str) -> list[str]:
+def _conclude(study: Study, run: Run, units: list[Unit], preset: str, stored: dict[str, UnitData]) -> list[str]:
     """Join the units, draw the figures and judge the claims; return the files that were written."""
     with blamed(type(study).__module__, "when the results of all units are joined"):
-        result, environments = run.joined(units)
+        result, environments = run.joined(units, stored)
     files = {"result.nc": encode(result)}
     with house_style():
         figures, animations = figures_of(study, result), animations_of(study, result)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,7 @@ MARKER = "relulab-run.json"
 MOVING = {"gif": "gif", "still": "still.png"}
 """Endings of the files of an animation: the animation, and its last frame for readers who prefer no motion."""
 
+KEPT = 100_000_000  # bytes of stored units that are kept in memory while others are measured
 FOLDERS = ("units", "checkpoints", "figures")
 UNIT, CHECKPOINT = ".safetensors", ".checkpoint"  # endings of the files of a unit
 
@@ -215,11 +216,29 @@ class Run:
         except (OSError, Damaged):
             return None
 
-    def joined(self, units: Sequence[Unit]) -> tuple[xr.Dataset, list[dict[str, Any]]]:
-        """Return all units as one dataset, with NaN for missing values, and the environment of each unit."""
+    def measured_before(self, units: Sequence[Unit]) -> tuple[dict[str, UnitData], dict[str, dict[str, Any]]]:
+        """Return the stored units by name while they are small enough to keep, and the environments of all of them."""
+        kept, environments, size = {}, {}, 0
+        for unit in units:
+            if data := self.measured(unit):
+                environments[unit.name] = data.environment
+                size += sum(values.nbytes for values in data.values.values())
+                if size < KEPT:
+                    kept[unit.name] = data
+        return kept, environments
+
+    def joined(
+        self, units: Sequence[Unit], stored: Mapping[str, UnitData] | None = None
+    ) -> tuple[xr.Dataset, list[dict[str, Any]]]:
+        """Return all units as one dataset, with NaN for missing values, and the environment of each unit.
+
+        Args:
+            units: The units.
+            stored: Those that were read before, by name.
+        """
         from relulab.lab.run.join import join
 
-        parts = [self.measured(unit) for unit in units]
+        parts = [(stored or {}).get(unit.name) or self.measured(unit) for unit in units]
         lost = [unit.name for unit, part in zip(units, parts, strict=True) if part is None]
         if lost:
             raise UserError(f"{self.path} has lost the unit {lost[0]}: run the same command again to measure it")

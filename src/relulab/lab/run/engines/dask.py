@@ -24,6 +24,7 @@ from relulab.lab.run import lock
 from relulab.lab.run.engines import LOADING, PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.packed import Parcel, opened, packed, packed_study, unpacked
+from relulab.lab.run.engines.scratch import scratch
 from relulab.lab.run.engines.script import interrupts_held, left_alone
 from relulab.lab.run.engines.tls import QUIET, Tls
 from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
@@ -244,9 +245,9 @@ def _cluster(engine: Dask, units: int) -> Iterator[tuple[str, Any]]:
 
     options = {"threads_per_worker": 1, "processes": True, "silence_logs": 50, "host": LOOPBACK, "protocol": "tls",
                "security": True, "dashboard_address": f"{LOOPBACK}:0"}  # fmt: skip
-    with dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1, **QUIET}):
+    with scratch() as folder, dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1, **QUIET}):
         with interrupts_held():
-            cluster = LocalCluster(n_workers=engine.crew(units), **options)
+            cluster = LocalCluster(n_workers=engine.crew(units), local_directory=str(folder), **options)
         with cluster:
             yield cluster.scheduler_address, cluster.security
 
