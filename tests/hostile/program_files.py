@@ -9,6 +9,8 @@ import torch
 
 from hostile.limits import kind
 from hostile.network_files import network
+from relulab.core.files import is_running
+from relulab.io import program_trial
 
 
 def programs(folder: Path) -> Path:
@@ -23,7 +25,15 @@ def programs(folder: Path) -> Path:
     return path
 
 
-@kind(network, 5)
+def program(path: Path) -> None:
+    """Load a program and run it. The process in which it is tried is that of the parent, which does not use it now."""
+    child = program_trial._child
+    if child is not None:
+        child.poll = lambda: None if is_running(child.pid) else 1  # after a fork, Python takes it for ended
+    network(path)
+
+
+@kind(program, 5)
 def changed_programs(folder: Path, rng: random.Random) -> Path:
     """A program in which some numbers, names and operations are others."""
     with zipfile.ZipFile(programs(folder.parent)) as source:

@@ -126,8 +126,8 @@ def _slope(notes: dict[str, str], path: Path) -> float:
         slope = math.nan
     if not 0 <= slope < 1:
         raise UserError(
-            f"expected a slope from 0 (plain ReLU) to below 1 in the metadata of {path}, got {notes['slope']!r}: pass "
-            "slope to override it"
+            f"expected a slope from 0 (plain ReLU) to below 1 in the metadata of {path}, got "
+            f"{one_line(notes['slope'])}: pass slope to override it"
         )
     return slope
 

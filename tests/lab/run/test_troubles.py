@@ -1,5 +1,7 @@
 """Full disks, removed folders and similar problems: one sentence, the right exit code, and the run can continue."""
 
+import errno
+import os
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -176,3 +178,14 @@ def test_a_unit_is_measured_on_one_thread_and_restores_the_number(study):
     seen, before = [], torch.get_num_threads()
     measured(study, study.units()[0], lambda steps: seen.append(torch.get_num_threads()))
     assert set(seen) == {1} and torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_report_on_a_full_disk_exits_3_and_names_the_file(small_runs, tmp_path, here, monkeypatch, code):
+    def full(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("relulab.core.files.os.fsync", full)
+    exit_code, _, err = here("report", "--runs", str(small_runs), "--out", str(tmp_path / "out"))
+    assert exit_code == 3 and err.count("\n") == 1 and str(tmp_path / "out") in err
+    assert not list((tmp_path / "out").rglob(".relulab-*"))

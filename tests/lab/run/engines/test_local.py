@@ -3,6 +3,7 @@
 import json
 import math
 import multiprocessing
+import threading
 from pathlib import Path
 
 import psutil
@@ -61,9 +62,21 @@ class Freeze(Silent):
     frozen = None
 
     def moved(self, progress):
-        if not self.frozen:
+        if not self.frozen and progress["done"]:  # most likely, the others have loaded PyTorch, too
             self.frozen = psutil.Process(multiprocessing.active_children()[0].pid)
             self.frozen.suspend()
+
+
+class Pause(Freeze):
+    """Stops one worker that has made no step yet, and lets it go on after some seconds."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def moved(self, progress):
+        if not self.frozen and progress["seed_steps"] == 0:
+            super().moved(progress | {"done": 1})
+            threading.Timer(self.seconds, self.frozen.resume).start()
 
 
 def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, undisturbed, tmp_path):
@@ -74,8 +87,14 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(study, undisturbed, 
 def test_a_worker_that_hangs_is_replaced_and_nothing_is_lost(study, undisturbed, tmp_path):
     freeze = Freeze()
     disturbed = run_study(study, runs=tmp_path, engine=Local(2, patience=20), watcher=freeze)
-    assert same(disturbed, undisturbed) and losses(disturbed) == ["no step for 20 s"]
+    assert same(disturbed, undisturbed) and losses(disturbed) in (["no step for 20 s"], ["no step for 60 s"])
     assert not freeze.frozen.is_running()
+
+
+def test_a_worker_that_is_stopped_while_it_loads_is_waited_for(study, undisturbed, tmp_path):
+    pause = Pause(7)
+    disturbed = run_study(study, runs=tmp_path, engine=Local(2, patience=5), watcher=pause)
+    assert pause.frozen and same(disturbed, undisturbed) and losses(disturbed) == []
 
 
 def test_a_worker_shares_no_lock_that_it_could_take_to_its_death(study, tmp_path):

@@ -93,9 +93,9 @@ class _Worker:
     idle_seconds: float = 0.0
     loaded: bool = False
 
-    def hangs(self, patience: float) -> bool:
-        """Whether it has made no step for too long. Before its first step it loads PyTorch, which may take longer."""
-        return self.idle_seconds > (patience if self.loaded else max(patience, LOADING))
+    def patience(self, patience: float) -> float:
+        """Return how long it may make no step. Before its first step it loads PyTorch, which may take longer."""
+        return patience if self.loaded else max(patience, LOADING)
 
     def give(self, unit: Unit) -> None:
         self.unit, self.steps, self.idle_seconds, self.counter.value = unit, 0, 0.0, 0
@@ -150,7 +150,7 @@ class _Crew:
                         continue
                     on_steps(worker.unit, worker.progress(now - checked_at))
                     lost = worker.pipe in ready and not _finished(worker, on_unit)
-                    if lost or (worker.unit and worker.hangs(self.engine.patience)):
+                    if lost or (worker.unit and worker.idle_seconds > worker.patience(self.engine.patience)):
                         on_steps(worker.unit, -worker.steps)
                         queue.appendleft(self.lost(worker, hung=not lost))
                         crew[i] = self.hire()
@@ -177,7 +177,7 @@ class _Crew:
         unit, code = worker.unit, worker.dismiss()
         assert unit is not None
         reason = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        reason = f"no step for {self.engine.patience:g} s" if hung else reason
+        reason = f"no step for {worker.patience(self.engine.patience):g} s" if hung else reason
         self.deaths[unit.name] += 1
         self.run.log(unit=unit.name, lost=reason, time=self.deaths[unit.name])
         if self.deaths[unit.name] == TRIES:
