@@ -69,7 +69,7 @@ def test_documents_of_another_form_give_one_sentence(run, here, name, text):
 
 
 def test_strange_values_of_the_status_are_left_out(run, here):
-    change(run.path / "status.json", state=[], updated=5, units="[/b]", done={}, seconds="x")
+    change(run.path / "status.json", state="x" * 30_000, updated=5, units="[/b]", done={}, seconds=[])
     other = next(Path("runs/recovery-order").iterdir())
     assert run.status == {"workers": 1, "seed_steps": run.status["seed_steps"]} and Run(other).status["updated"]
     for words in (["runs"], ["runs", "--json"], ["watch"], ["clean", "--yes"]):

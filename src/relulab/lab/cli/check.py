@@ -127,7 +127,6 @@ def demonstrate(theorem: Any, runs: Path) -> dict[str, Any]:
     except OSError as error:
         errors.print(
             f"the result was not saved for the report: cannot write to {runs} ({error.strerror})",
-            highlight=False,
             soft_wrap=True,
             markup=False,
         )

@@ -44,7 +44,7 @@ def watch(
     if json_:
         return print_json(_row(watched) | {"progress": watched.progress})
     state = f"running by {watched.holder}" if watched.holder else watched.state
-    errors.print(f"{watched.path}: {state}", highlight=False, markup=False, soft_wrap=True)
+    errors.print(f"{watched.path}: {state}", markup=False, soft_wrap=True)
     bar = RunBar()
     bar.bar.start()
     try:

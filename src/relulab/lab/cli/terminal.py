@@ -55,16 +55,15 @@ def print_run(summary: dict) -> None:
         reasons |= {reason: None} if reason else {}
         details = "\n".join(filter(None, (claim_detail(c.get("statistic", ""), *numbers), note.strip())))
         table.add_row(verdict(c["verdict"]), f"{escape(c['says'])}\n[dim]{escape(details)}[/]")
-    console.print(table, highlight=False)
+    console.print(table)
     for reason in reasons:
-        console.print(f"[bold]{NOT_JUDGED}[/]{escape(reason)}", highlight=False)
+        console.print(f"[bold]{NOT_JUDGED}[/]{escape(reason)}")
     print_parts(symbol_parts(claimed_symbols(summary["claims"], summary.get("symbols", {}))))
     rate = summary["seed_steps"] / max(summary["seconds"], 1e-9)
     console.print(
         f"{summary['seed_steps']:,} seed-steps in {span(summary['seconds'])} ({rate:,.0f} per second). Results are in "
         f"{escape(summary['run'])}",
         style="dim",
-        highlight=False,
     )
 
 
@@ -73,13 +72,13 @@ def print_check(document: dict[str, Any]) -> None:
     demonstrations = document["demonstrations"]
     right = sum(d["verdict"] == d["expected"] for d in demonstrations)
     title = " ".join(filter(None, (document["theorem"], document.get("title"))))
-    console.print(f"[bold]{escape(title)}[/]", highlight=False)
+    console.print(f"[bold]{escape(title)}[/]")
     color = "green" if right == len(demonstrations) else "bold red"
-    console.print(f"[{color}]{right} of {len(demonstrations)} demonstrations came out as expected[/]", highlight=False)
+    console.print(f"[{color}]{right} of {len(demonstrations)} demonstrations came out as expected[/]")
     print_parts(filter(None, [document.get("statement"), *symbol_parts(document.get("symbols", {}))]))
     for d in demonstrations:
         expected = "as expected" if d["verdict"] == d["expected"] else f"[bold red]but expected: {d['expected']}[/]"
-        console.print(f"\n{verdict(d['verdict'])} ({expected}): [bold]{escape(d['name'])}[/]", highlight=False)
+        console.print(f"\n{verdict(d['verdict'])} ({expected}): [bold]{escape(d['name'])}[/]")
         print_parts(checks(d))
 
 
@@ -88,14 +87,14 @@ def print_parts(parts: Iterable[Part]) -> None:
     for kind, group in groupby(parts, key=type):
         if kind in (Marked, Fact):
             rows = list(group)
-            console.print(_marked(rows) if kind is Marked else _facts(rows), highlight=False)  # type: ignore[arg-type]
+            console.print(_marked(rows) if kind is Marked else _facts(rows))  # type: ignore[arg-type]
             continue
         for part in group:
             if isinstance(part, Grid):
                 console.print(_grid(part))
             else:
                 line = part if isinstance(part, Line) else Line(str(part))
-                console.print(_colored(line.text), style=LOOKS[line.look], highlight=False)
+                console.print(_colored(line.text), style=LOOKS[line.look])
 
 
 def _colored(text: str) -> Text:
@@ -139,7 +138,7 @@ KINDS = {"study": "Studies", "theorem": "Theorems", "instrument": "Instruments",
 
 def print_entries(subject: Subject, things: Sequence[Entry]) -> None:
     """A subject's things, by kind: ids, name and title."""
-    console.print(f"[bold]{escape(subject.name)}[/]: {escape(subject.title)}", highlight=False)
+    console.print(f"[bold]{escape(subject.name)}[/]: {escape(subject.title)}")
     for kind, group in groupby(things, key=lambda entry: entry.kind):
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(f"  {KINDS[kind]}", no_wrap=True)

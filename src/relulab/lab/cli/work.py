@@ -136,7 +136,7 @@ def reproduce(
         index = _report(runs, out)
         if len(summaries) == 1 and not json_:
             words = f"The report so far is in {index}; it is updated after each study.\n"
-            console.print(words, highlight=False, markup=False)
+            console.print(words, markup=False)
     checks = [demonstrate(theorem, runs) for theorem in theorems().values()]
     index = _report(runs, out)
     if json_:
@@ -162,7 +162,7 @@ def _ready(preset: str, runs: Path) -> "tuple[list[Study], list[dict[str, Any]]]
             ready.append(study)
         except UserError as error:
             left_out.append({"study": kind.name, "ids": list(kind.ids), "why": str(error)})
-            errors.print(f"skipping {kind.name}: {error}", highlight=False, markup=False, soft_wrap=True)
+            errors.print(f"skipping {kind.name}: {error}", markup=False, soft_wrap=True)
     return ready, left_out
 
 
@@ -229,7 +229,7 @@ def _run(
         watcher = Messages() if quiet else RunBar()
         summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=watcher, **how)
     except KeyboardInterrupt:
-        errors.print("interrupted: finished units are kept; run the same command again to continue", highlight=False)
+        errors.print("interrupted: finished units are kept; run the same command again to continue")
         raise
     if not quiet:
         _print_summary(summary, study.title, study.source)

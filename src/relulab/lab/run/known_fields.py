@@ -23,6 +23,7 @@ CLAIM: Fields = {
 }  # fmt: skip
 VERDICTS = ("HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_APPLICABLE", "NOT_JUDGED")
 LARGEST = 1e15  # of a whole number
+LONGEST = 20_000  # characters of a text
 
 
 def known(document: Any, fields: Fields) -> dict[str, Any]:
@@ -55,4 +56,6 @@ def are_claims(document: Any) -> bool:
 
 
 def _is(value: Any, types: tuple[type, ...]) -> bool:
+    if isinstance(value, str) and len(value) > LONGEST:
+        return False
     return type(value) in types and not (isinstance(value, int) and abs(value) > LARGEST)

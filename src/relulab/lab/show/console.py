@@ -20,5 +20,6 @@ class Terminal(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
-console = Terminal()
-errors = Terminal(stderr=True)
+# Rich's search for words to highlight takes a time that grows with the square of a long text.
+console = Terminal(highlight=False)
+errors = Terminal(stderr=True, highlight=False)

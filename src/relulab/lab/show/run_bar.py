@@ -21,7 +21,7 @@ class Messages:
     """A watcher that shows messages only, such as what the run waits for. Everything goes to stderr."""
 
     def say(self, sentence: str) -> None:
-        errors.print(f"  {shortened(sentence)}", highlight=False, soft_wrap=True, markup=False)
+        errors.print(f"  {shortened(sentence)}", soft_wrap=True, markup=False)
 
     def start(self, study, run, todo, kept, workers) -> None: ...
     def moved(self, progress) -> None: ...
@@ -35,9 +35,7 @@ class RunBar(Messages):
         self.bar = Bar(errors)
 
     def start(self, study: Study, run: Run, todo: list[Unit], kept: int, workers: int) -> None:
-        errors.print(
-            f"[bold]{study.name}[/] {escape(' '.join(study.ids))}: {_forecast(todo, kept, workers)}", highlight=False
-        )
+        errors.print(f"[bold]{study.name}[/] {escape(' '.join(study.ids))}: {_forecast(todo, kept, workers)}")
         self.say(f"results go to {run.path}")
         self.bar.start()
 
