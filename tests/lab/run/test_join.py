@@ -82,7 +82,7 @@ def test_a_variable_with_other_dimensions_in_another_unit_is_joined_as_well():
             "differ",
         ),
         (xr.Dataset({"a": ("k", [1.0])}), xr.Dataset({"a": ("k", [1.0, 2.0])}), "no coordinate"),
-        (xr.Dataset({"a": ("k", [1.0, 2.0])}, {"k": [0, 0]}), xr.Dataset(), "twice"),
+        (xr.Dataset({"a": ("k", [1.0, 2.0])}, {"k": [0, 0]}), xr.Dataset({"c": 1.0}), "twice"),
     ],
 )
 def test_what_cannot_be_joined_is_refused(a, b, words):
