@@ -9,6 +9,7 @@ from resealed import resealed
 
 from relulab.core.errors import UserError
 from relulab.lab.show.report import build
+from relulab.lab.show.report.finished_run import read_run
 from relulab.lab.show.report.forms import Unreadable
 from relulab.lab.show.report.thumbnail import SIZE, thumbnail
 from relulab.lab.show.typeset import typeset
@@ -90,6 +91,16 @@ def test_a_report_shows_no_absolute_paths(runs, tmp_path):
     assert not [text for text in texts if str(tmp_path) in text] and any(
         "relulab run mine.py" in text for text in texts
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"), [("mine/a.py", "mine/a.py"), ("/home/me/a.py", "a.py"), ("../me/a.py", "a.py"), ("a.py", "a.py")]
+)
+def test_the_file_of_a_study_is_shown_as_far_as_it_says_nothing_of_its_user(runs, file, shown):
+    config = next((runs / "recovery-order").iterdir()) / "config.json"
+    config.write_text(config.read_text().replace('"study"', f'"file": "{file}", "study"', 1))
+    resealed(config.parent)
+    assert f"relulab run {shown} --preset" in read_run(config.parent).command
 
 
 def test_one_strange_run_does_not_end_the_report(runs, tmp_path):

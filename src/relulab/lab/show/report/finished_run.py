@@ -4,7 +4,7 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from relulab.lab.index.terms import meanings
@@ -90,11 +90,11 @@ class FinishedRun:
     def command(self) -> str:
         """The shell command that makes this run again, or lines of Python for a study of a script or a notebook.
 
-        A study from a user's own file is named by the name of the file: a report shows no paths.
+        A study from a user's own file is named by its path, or by its name if that would show where the user works.
         """
         if self.about.lines:
             return "\n".join(self.about.lines)
-        study = Path(self.about.file).name if self.about.file else self.about.study
+        study = _below_here(self.about.file) if self.about.file else self.about.study
         changes = (word for key, value in self.about.changes.items() for word in ("--set", f"{key}={_word(value)}"))
         return shlex.join(["relulab", "run", study, "--preset", self.about.preset, *changes])
 
@@ -107,6 +107,11 @@ class FinishedRun:
         if not isinstance(seeds, int):
             return "see the setup"
         return "0" if seeds == 1 else f"0 … {seeds - 1}"
+
+
+def _below_here(file: str) -> str:
+    path = PurePath(file)
+    return path.name if path.is_absolute() or ".." in path.parts else file
 
 
 def files_of(path: Path) -> list[Path]:
