@@ -1,5 +1,6 @@
 """Files are complete or absent, and are opened only where they really are."""
 
+import errno
 import os
 
 import pytest
@@ -17,6 +18,15 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     with atomic(path) as part:
         part.write_text("new")
     assert path.read_text() == "new" and [*tmp_path.iterdir()] == [path]
+
+
+def test_an_error_keeps_its_message_and_one_of_a_full_disk_gets_the_name_of_the_file(tmp_path):
+    path = tmp_path / "a.txt"
+    with pytest.raises(OSError, match="cannot write this"), atomic(path):
+        raise OSError("cannot write this")
+    with pytest.raises(OSError) as full, atomic(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert (full.value.errno, full.value.filename) == (errno.ENOSPC, str(path))
 
 
 def test_a_file_that_is_a_link_is_replaced_and_its_target_stays(tmp_path):

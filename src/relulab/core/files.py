@@ -36,7 +36,8 @@ def atomic(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        if error.filename in (None, str(part)):  # errors of a write have no name, and the user knows the other one
+        # Errors of a write have no name, and the user knows the other one.
+        if error.errno is not None and error.filename in (None, str(part)):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     finally:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 LONGEST = 300  # characters of a word, such as a name from a file
+KEPT = "\n\t\u00ad\u200c\u200d"  # the last three are parts of words in some languages
 WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
 
 
@@ -48,7 +49,7 @@ def escaped(document: str) -> str:
 
 
 def _acts(character: str) -> bool:
-    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return character not in KEPT and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def _code(character: str) -> str:

@@ -102,7 +102,7 @@ def test_a_run_whose_lock_is_no_file_can_be_removed(run, here, tmp_path, kind):
         kind
     ]()
     assert here("clean", "--yes")[0] == 0
-    assert not list(Path("runs").glob("recovery*/*")) and (tmp_path / "secret").read_text() == "kept"
+    assert not list(Path("runs").glob("recovery*")) and (tmp_path / "secret").read_text() == "kept"
 
 
 def unit(**changes) -> bytes:
@@ -145,10 +145,25 @@ def test_a_unit_of_another_form_is_measured_again(changes):
 
 
 @pytest.mark.parametrize(
-    "data", [xr.Dataset(), xr.Dataset({"a/b": 1.0}), xr.Dataset({3: 1.0}), xr.Dataset({"a\nb": 1})]
+    "data",
+    [
+        xr.Dataset(),
+        xr.Dataset({"a/b": 1.0}),
+        xr.Dataset({3: 1.0}),
+        xr.Dataset({"a\nb": 1}),
+        xr.Dataset({"a": ("d/e", [1])}),
+    ],
 )
 def test_a_dataset_that_cannot_be_stored_is_refused_when_it_is_measured(data):
     with pytest.raises(UserError, match="return at least one"):
+        encode_unit(data, {})
+
+
+def test_what_could_not_be_read_again_is_refused_when_it_is_measured(monkeypatch):
+    data = xr.Dataset({"a": ("i", ["long"] * 10)})
+    encode_unit(data, {})
+    monkeypatch.setattr("relulab.lab.run.unit_file.LONGEST_TEXTS", 10)
+    with pytest.raises(UserError, match=r"cannot be stored, because .*: return other values"):
         encode_unit(data, {})
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,13 +123,11 @@ class Run:
         """Remove the run and return True, or return False if a process is working on it or it is no run."""
         if not is_run(self.path):
             return False
-        if not lock.is_plain(self.path):  # no process can hold it, so none works on the run
-            shutil.rmtree(self.path)  # removes links, but not what they lead to
-            return True
-        with lock.held_if_free(self.path) as free:
+        # A lock that is a link or a pipe cannot be held by any process.
+        with lock.held_if_free(self.path) if lock.is_plain(self.path) else nullcontext(True) as free:
             if not free:
                 return False
-            shutil.rmtree(self.path)
+            shutil.rmtree(self.path)  # removes links, but not what they lead to
         with suppress(OSError):  # the study has other runs
             self.path.parent.rmdir()
         return True

@@ -17,8 +17,6 @@ from relulab.io.guard import one_line
 
 NOTES = "relulab unit"
 KINDS = "biuf"  # NumPy's letters for the values that are stored as they are; times are stored as integers
-
-
 TIMES = re.compile(r"(datetime64|timedelta64)\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
 LONGEST = 20_000  # characters of an environment
 LONGEST_TEXTS = 20_000_000  # characters of all texts of a variable
@@ -63,10 +61,11 @@ def encode_unit(data: xr.Dataset, environment: dict[str, Any]) -> bytes:
     from safetensors.numpy import save
 
     arrays, texts, types = {}, {}, {}
-    if not data.variables or not all(map(_is_variable, data.variables)):
+    names = {*data.variables, *data.dims}
+    if not data.variables or not all(map(_is_variable, names)):
         raise UserError(
-            f"the dataset has the variables {', '.join(map(repr, data.variables)) or '(none)'}: return at least one, "
-            "with names that are text without /"
+            f"the dataset has the names {', '.join(map(repr, names)) or '(none)'}: return at least one variable, with "
+            "names that are text without / of fewer than 200 characters"
         )
     for name, variable in data.variables.items():
         values = variable.values
@@ -86,7 +85,12 @@ def encode_unit(data: xr.Dataset, environment: dict[str, Any]) -> bytes:
     }  # fmt: skip
     notes = {"layout": layout, "environment": environment}
     # One entry, because safetensors writes several in random order.
-    return save(arrays, {NOTES: json.dumps({**notes, "sha256": _checksum(arrays, notes)})})
+    content = save(arrays, {NOTES: json.dumps({**notes, "sha256": _checksum(arrays, notes)})})
+    try:
+        decode_unit(content)
+    except Damaged as reason:  # otherwise it would be measured again each time the run is continued
+        raise UserError(f"the dataset cannot be stored, because {reason}: return other values") from None
+    return content
 
 
 def decode_unit(content: bytes) -> UnitData:

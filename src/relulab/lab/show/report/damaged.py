@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from relulab.core.errors import UserError
 from relulab.core.printable import printable, shortened
 from relulab.io.guard import one_line
 from relulab.lab.show.report.forms import Unreadable
@@ -39,7 +40,7 @@ class Damaged:
         for thing in things:
             try:
                 made.append(make(thing))
-            except Unreadable as reason:
+            except (Unreadable, UserError) as reason:
                 self.reasons[self._name(thing)] = printable(shortened(str(reason)))
             except WRONG as error:
                 self.reasons[self._name(thing)] = f"it cannot be shown ({type(error).__name__}: {one_line(error)})"
