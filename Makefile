@@ -56,6 +56,7 @@ benchmark: setup
 	$(BIN)/python benchmarks/pruning.py
 	$(BIN)/python benchmarks/separability.py
 	$(BIN)/python benchmarks/distillation.py
+	$(BIN)/python benchmarks/many_units.py
 
 # A wheel that installs alone, in dist/.
 wheel: setup

@@ -56,7 +56,9 @@ def outcome(root: Path, name: str, expected: dict, undamaged: dict[str, bytes]) 
     damaged, changed = run.damages, (run.path / name).read_bytes()
     # The files of units are only read when something is made again, so a flip in one is looked for then.
     unit = name.startswith("units/")
-    measured = unit and run.has(next(unit for unit in STUDY.units() if name == f"units/{run.unit(unit).name}"))
+    measured = unit and run.units.has(
+        next(unit for unit in STUDY.units() if name == f"units/{run.units.file(unit).name}")
+    )
     try:
         answer, words = answered(root, redraw=unit)
     except UserError as error:

@@ -22,9 +22,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from signal_command import LONGEST, Command, files_of, temporary
-from signal_engines import ALONE, ENGINES, STUDIES, Cluster, clusters, words, workers_of
-from signal_kinds import KINDS, send, wrong_end
+from signals.command import LONGEST, Command, files_of, temporary
+from signals.engines import ALONE, ENGINES, STUDIES, Cluster, clusters, words, workers_of
+from signals.kinds import KINDS, send, wrong_end
 
 STARTED = 0.5  # seconds of processor time in which Python reaches the first line of relulab
 LITERAL = 0.2  # share of the rounds in which the second command is exactly the first one

@@ -20,6 +20,7 @@ def main() -> None:
         sys.exit(interrupts.CODE)
     finally:
         interrupts.handled(interrupts.leave)
+        interrupts.forget_in_python()
 
 
 if __name__ == "__main__":

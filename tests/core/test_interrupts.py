@@ -49,6 +49,7 @@ def slow(*_):
 MAIN = f"{START}{SLOW}import atexit, relulab.lab.cli as cli; cli.build = BUILD; import relulab.__main__ as m; m.main()"
 BUILDS = MAIN.replace("BUILD", "slow")
 LEAVES = MAIN.replace("BUILD", "lambda *_: lambda: atexit.register(slow)")
+IN_A_STRING = MAIN.replace("BUILD", "lambda *_: exec('raise KeyboardInterrupt')")
 LATE = (
     START
     + """
@@ -86,6 +87,12 @@ def test_while_the_command_line_is_built_and_while_python_ends(code):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
+
+
+def test_while_code_from_a_string_is_executed(tmp_path):
+    (tmp_path / "command.py").write_text(IN_A_STRING)  # as a module, because -c ends in another way
+    done = subprocess.run([sys.executable, "-m", "command"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130 and "Traceback" not in done.stderr
 
 
 def test_when_the_command_is_done_and_python_takes_itself_apart():

@@ -42,6 +42,15 @@ def note() -> bool:
     return False
 
 
+def forget_in_python() -> None:
+    """Let Python end with the exit code that it is given, even after a KeyboardInterrupt.
+
+    If one passes through code that is executed from a string, as dataclasses do, Python remembers it and ends by the
+    signal, although it was handled. Executing any other string makes it forget that.
+    """
+    eval("0")
+
+
 def handled(handler: Any) -> None:
     """Handle Ctrl-C with a function, unless it is ignored, as it is for processes in the background.
 

@@ -181,9 +181,9 @@ def test_checkpoints_of_finished_units_are_removed(study, tmp_path):
     part.write_text("half, of a worker that was killed")
     run.prepare()
     assert len(checkpoints(run.path)) == 3 and not part.exists()
-    run.keep(unit, encode_unit(xr.Dataset({"x": 1.0}), {}))
-    assert checkpoints(run.path) == [other] and run.has(unit)
-    run.checkpoint(unit).write_text("left by a worker that was given up")
+    run.units.keep(unit, encode_unit(xr.Dataset({"x": 1.0}), {}))
+    assert checkpoints(run.path) == [other] and run.units.has(unit)
+    run.units.checkpoint(unit).write_text("left by a worker that was given up")
     run.prepare()
     assert checkpoints(run.path) == [other]
 

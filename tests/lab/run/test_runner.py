@@ -101,13 +101,13 @@ def one_bit_off(text: bytes) -> bytes:
 def test_only_a_damaged_unit_is_measured_again(study, finished, tmp_path, damage):
     run = Run.of(study, "smoke", tmp_path)
     hurt, *whole = study.units()
-    run.unit(hurt).write_bytes(damage(run.unit(hurt).read_bytes()))
-    when = [run.unit(unit).stat().st_mtime_ns for unit in whole]
+    run.units.file(hurt).write_bytes(damage(run.units.file(hurt).read_bytes()))
+    when = [run.units.file(unit).stat().st_mtime_ns for unit in whole]
     (run.path / "status.json").unlink()
-    assert not run.has(hurt) and all(run.has(unit) for unit in whole)
+    assert not run.units.has(hurt) and all(run.units.has(unit) for unit in whole)
     before = result(finished)
     assert result(run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))).equals(before)
-    assert [run.unit(unit).stat().st_mtime_ns for unit in whole] == when
+    assert [run.units.file(unit).stat().st_mtime_ns for unit in whole] == when
 
 
 def test_the_folder_documents_the_run(study, finished):
@@ -206,7 +206,7 @@ def test_the_preset_smoke_gives_no_verdict_and_another_preset_does(study, tmp_pa
 def test_labels_of_units_keep_their_length_in_the_result(study, tmp_path):
     run, units = Run.of(study, "smoke", tmp_path), study.units()[:2]
     for unit, label in zip(units, ("paper", "spanning"), strict=True):
-        run.unit(unit).parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(run.unit(unit), encode_unit(xr.Dataset({"x": ("kind", [1.0])}, {"kind": [label]}), {}))
-    write_bytes(tmp_path / "result.nc", encode(run.joined(units)[0]))
+        run.units.file(unit).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(run.units.file(unit), encode_unit(xr.Dataset({"x": ("kind", [1.0])}, {"kind": [label]}), {}))
+    write_bytes(tmp_path / "result.nc", encode(run.units.joined(units)[0]))
     assert read_dataset(tmp_path / "result.nc").kind.values.tolist() == ["paper", "spanning"]

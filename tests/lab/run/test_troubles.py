@@ -156,7 +156,7 @@ def test_names_that_cannot_be_file_names(study, tmp_path, here, name):
     with pytest.raises(UserError, match="cannot be a file name"):
         run_study(Odd(**study.model_dump()), preset="smoke", runs=tmp_path / "runs")
     with pytest.raises(UserError, match="cannot be a file name"):
-        Run(tmp_path).unit(Unit(name, {}))
+        Run(tmp_path).units.file(Unit(name, {}))
     assert not (tmp_path / "runs").exists()
     if "\0" not in name and name != "-x":  # which no command line can say, or takes for an option
         code, _, err = here("run", name)

@@ -34,7 +34,7 @@ class Job:
         self.study, self.run, self.preset, self.engine, self.watcher = study, run, preset, engine, watcher
         run.prepare()
         self.units = units_of(study)
-        self.stored, environments = run.measured_before(self.units)
+        self.stored, environments = run.units.read_small(self.units)
         self.todo = [unit for unit in self.units if unit.name not in environments]
         self.here = environment(getattr(engine, "device", "cpu"))
         self.compare_environments(list(environments.values()), strict)
@@ -112,7 +112,7 @@ class Job:
 def _conclude(study: Study, run: Run, units: list[Unit], preset: str, stored: dict[str, UnitData]) -> list[str]:
     """Join the units, draw the figures and judge the claims; return the files that were written."""
     with blamed(type(study).__module__, "when the results of all units are joined"):
-        result, environments = run.joined(units, stored)
+        result, environments = run.units.joined(units, stored)
     files = {"result.nc": encode(result)}
     with house_style():
         figures, animations = figures_of(study, result), animations_of(study, result)

@@ -161,7 +161,7 @@ def _check_units(study: Study, run: Run | None, redraw: bool) -> None:
     from relulab.lab.run.answers import units_of
 
     def complete(run: Run) -> bool:
-        return (run.finished and not redraw) or {unit.name for unit in units_of(study)} <= run.stored()
+        return (run.finished and not redraw) or {unit.name for unit in units_of(study)} <= run.units.names()
 
     if run is None or not complete(run):
         with blamed(type(study).__module__, "in ready()"):
@@ -173,7 +173,7 @@ def _check_device(study: Study, run: Run, engine: Engine, redraw: bool) -> None:
     from relulab.lab.run.answers import units_of
 
     units = units_of(study) if run.device not in (None, _device(engine)) else []
-    kept = len({unit.name for unit in units} & run.stored())
+    kept = len({unit.name for unit in units} & run.units.names())
     if kept and not (redraw and kept == len(units)):
         raise UserError(
             f"{run.path} has {kept} of {len(units)} units computed on {run.device}, but this command computes on "

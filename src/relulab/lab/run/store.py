@@ -9,25 +9,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relulab.core.errors import UserError
-from relulab.core.files import open_inside, read_inside, real_folder, remove_leftovers
+from relulab.core.files import open_inside, real_folder, remove_leftovers
 from relulab.core.printable import shortened
 from relulab.lab.run import lock
-from relulab.lab.run.documents import file_name, read_json, write_bytes, write_json
+from relulab.lab.run.documents import file_name, read_json, write_json
 from relulab.lab.run.known_fields import PROGRESS, STATUS, are_claims, known
 from relulab.lab.run.manifest import damages, write_manifest
-from relulab.lab.study import Study, Unit
-
-if TYPE_CHECKING:  # a finished run is read without it
-    import xarray as xr
-
-    from relulab.lab.run.unit_file import UnitData
+from relulab.lab.run.unit_store import UnitStore
+from relulab.lab.study import Study
 
 SCHEMA = 2
 """Version of the layout of a run's folder."""
@@ -38,9 +34,7 @@ MARKER = "relulab-run.json"
 MOVING = {"gif": "gif", "still": "still.png"}
 """Endings of the files of an animation: the animation, and its last frame for readers who prefer no motion."""
 
-KEPT = 100_000_000  # bytes of stored units that are kept in memory while others are measured
 FOLDERS = ("units", "checkpoints", "figures")
-UNIT, CHECKPOINT = ".safetensors", ".checkpoint"  # endings of the files of a unit
 
 
 def is_run(path: Path) -> bool:
@@ -111,7 +105,7 @@ class Run:
                 raise UserError(f"{folder} is a link or a file, but it must be a folder: remove it")
             remove_leftovers(folder)
         self._mark()
-        self.forget()
+        self.units.forget_finished()
 
     def _mark(self) -> None:
         """Write the marker, unless it is there and undamaged."""
@@ -166,82 +160,10 @@ class Run:
         files = [Path(top) / name for top, _, names in os.walk(self.path) for name in names]
         return sum(path.lstat().st_size for path in files)
 
-    def unit(self, unit: Unit) -> Path:
-        """Return the file for the result of a unit."""
-        return self.path / "units" / f"{file_name('unit', unit.name)}{UNIT}"
-
-    def checkpoint(self, unit: Unit) -> Path:
-        """Return the checkpoint file of the first training of a unit; later trainings append .2, .3, …"""
-        return self.path / "checkpoints" / f"{file_name('unit', unit.name)}{CHECKPOINT}"
-
-    def keep(self, unit: Unit, content: bytes) -> None:
-        """Write the result of a unit, which contains its checksum, and remove its checkpoints."""
-        write_bytes(self.unit(unit), content)
-        checkpoint = self.checkpoint(unit)
-        for path in checkpoint.parent.glob(f"{checkpoint.name}*"):
-            path.unlink(missing_ok=True)
-
-    def forget(self) -> None:
-        """Remove the checkpoints of finished units, which a worker that was given up may have left."""
-        for path in (self.path / "checkpoints").glob(f"*{CHECKPOINT}*"):
-            name = path.name.rpartition(CHECKPOINT)[0]
-            if self._unit_data(f"{name}{UNIT}"):
-                path.unlink(missing_ok=True)
-
-    def measured(self, unit: Unit) -> UnitData | None:
-        """Return the result of a unit; None if it is not stored or damaged."""
-        return self._unit_data(self.unit(unit).name)
-
-    def all_measured(self) -> Iterator[UnitData]:
-        """Yield the results of all stored units that are undamaged."""
-        for path in sorted((self.path / "units").glob(f"*{UNIT}")):
-            if data := self._unit_data(path.name):
-                yield data
-
-    def stored(self) -> set[str]:
-        """Return the names of the units that are stored, without looking whether they are undamaged."""
-        return {path.name.removesuffix(UNIT) for path in (self.path / "units").glob(f"*{UNIT}")}
-
-    def has(self, unit: Unit) -> bool:
-        """Whether the result of a unit is stored and undamaged."""
-        return self.measured(unit) is not None
-
-    def _unit_data(self, name: str) -> UnitData | None:
-        from relulab.lab.run.unit_file import Damaged, decode_unit
-
-        try:
-            return decode_unit(read_inside(self.path, f"units/{name}"))
-        except (OSError, Damaged):
-            return None
-
-    def measured_before(self, units: Sequence[Unit]) -> tuple[dict[str, UnitData], dict[str, dict[str, Any]]]:
-        """Return the stored units by name while they are small enough to keep, and the environments of all of them."""
-        kept, environments, size = {}, {}, 0
-        for unit in units:
-            if data := self.measured(unit):
-                environments[unit.name] = data.environment
-                size += sum(values.nbytes for values in data.values.values())
-                if size < KEPT:
-                    kept[unit.name] = data
-        return kept, environments
-
-    def joined(
-        self, units: Sequence[Unit], stored: Mapping[str, UnitData] | None = None
-    ) -> tuple[xr.Dataset, list[dict[str, Any]]]:
-        """Return all units as one dataset, with NaN for missing values, and the environment of each unit.
-
-        Args:
-            units: The units.
-            stored: Those that were read before, by name.
-        """
-        from relulab.lab.run.join import join
-
-        parts = [(stored or {}).get(unit.name) or self.measured(unit) for unit in units]
-        lost = [unit.name for unit, part in zip(units, parts, strict=True) if part is None]
-        if lost:
-            raise UserError(f"{self.path} has lost the unit {lost[0]}: run the same command again to measure it")
-        present = [part for part in parts if part is not None]
-        return join(present).result, [part.environment for part in present]
+    @property
+    def units(self) -> UnitStore:
+        """The results of its units."""
+        return UnitStore(self.path)
 
     @property
     def about(self) -> dict:

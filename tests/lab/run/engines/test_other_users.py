@@ -1,20 +1,23 @@
 """A second user of the machine cannot reach a local dask cluster, nor can anybody without its certificate."""
 
+import http.client
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
 
-from relulab.lab.run.engines.dask import Dask, _client, _cluster
+from relulab.lab.run.engines.dask import Dask, _cluster
 
 pytest.importorskip("distributed")
 NOBODY = 65534
+PAGES = ["", "status", "health", "json/identity.json", "info/main/workers.html", "metrics"]
 # Three ways to try it: without TLS, with TLS but without a certificate, and with a certificate of one's own. The
 # fourth, with the certificate of the cluster, must succeed, or the others would fail for another reason.
 INTRUDER = """
@@ -59,15 +62,34 @@ def test_only_the_certificate_opens_the_cluster(cluster, who):
 
 
 def test_it_listens_on_this_machine_only_and_has_no_pages(cluster):
-    address, security = cluster
+    address, _ = cluster
     assert re.match(r"tls://127\.0\.0\.1:\d+$", address)
     processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
     listening = [c.laddr.ip for p in processes for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN]
     assert listening and set(listening) <= {"127.0.0.1", "::1"}
-    with _client(address, security) as client:
-        services = client.scheduler_info()["services"]
-        routes = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.http_application.applications))
-    assert "dashboard" not in services or not routes, (services, routes)
+    ports = {c.laddr.port for p in processes for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    assert not [found for port in ports for page in PAGES if (found := page_at(port, page))]
+
+
+def page_at(port: int, page: str) -> str | None:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5) as answer:
+            return f"{port}/{page}: {answer.status}"
+    except (OSError, http.client.HTTPException):  # among them 404, and ports that speak TLS
+        return None
+
+
+def test_the_pages_of_an_ordinary_cluster_would_be_found():
+    import dask
+    from distributed import LocalCluster
+
+    routes = {"distributed.scheduler.http.routes": ["distributed.http.health", "distributed.http.scheduler.json"]}
+    with (
+        dask.config.set(routes),
+        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0", protocol="tcp://") as cluster,
+    ):
+        port = cluster.scheduler.http_server.port
+        assert page_at(port, "json/identity.json") and page_at(port, "health")
 
 
 def test_the_key_is_on_no_disk_and_no_command_line(cluster):

@@ -26,7 +26,7 @@ def test_a_worker_without_the_script_measures_its_units(session, monkeypatch, tm
     Session(monkeypatch)  # an empty one, as in a worker
     for unit, content in units:
         assert _answer(parcel, run, content, lambda steps: None, Local(1))[1] is None
-        assert (data := run.measured(unit)) and data.values["x"].item() == NUMBERS[unit.values["seed"]]
+        assert (data := run.units.read(unit)) and data.values["x"].item() == NUMBERS[unit.values["seed"]]
 
 
 def test_a_study_that_a_worker_cannot_load(session):

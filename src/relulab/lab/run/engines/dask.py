@@ -165,7 +165,7 @@ class _Calls:
                     f"the dask worker for unit {unit.name} was lost {TRIES} times (last: {error.last_worker.address}), "
                     "possibly because memory ran out"
                 ) from None
-        self.run.keep(unit, content)
+        self.run.units.keep(unit, content)
         on_unit(unit, seconds)
 
     def restart_hung(self, futures: dict, elapsed: float) -> None:
@@ -244,7 +244,8 @@ def _cluster(engine: Dask, units: int) -> Iterator[tuple[str, Any]]:
     from distributed import LocalCluster
 
     options = {"threads_per_worker": 1, "processes": True, "silence_logs": 50, "host": LOOPBACK, "protocol": "tls",
-               "security": True, "dashboard_address": f"{LOOPBACK}:0"}  # fmt: skip
+               "security": True, "dashboard_address": f"{LOOPBACK}:0",
+               "scheduler_kwargs": {"dashboard": False}}  # fmt: skip
     with scratch() as folder, dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1, **QUIET}):
         with interrupts_held():
             cluster = LocalCluster(n_workers=engine.crew(units), local_directory=str(folder), **options)

@@ -70,14 +70,14 @@ class Local:
                 raise
             say(f"{reason}; until then its units are measured in this process, one after another")
             run.log(in_this_process=str(reason))
-            self._here(study, run, [unit for unit in units if not run.has(unit)], on_unit, on_steps)
+            self._here(study, run, [unit for unit in units if not run.units.has(unit)], on_unit, on_steps)
 
     def _here(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps) -> None:
         """Measure units in this process."""
         for unit in units:
             tick = unit_tick(partial(on_steps, unit), study, unit, run, seconds=self.checkpoints, device=self.device)
             content, seconds = measured(study, unit, tick, self.device)
-            run.keep(unit, content)
+            run.units.keep(unit, content)
             on_unit(unit, seconds)
 
 
@@ -227,7 +227,7 @@ def _answer(
         name = unit.name
         tick = unit_tick(count, study, unit, run, seconds=engine.checkpoints, device=engine.device)
         result, seconds = measured(study, unit, tick, engine.device)
-        run.keep(unit, result)
+        run.units.keep(unit, result)
         return seconds, None
     except Exception as error:
         sent = _sendable(error, name)

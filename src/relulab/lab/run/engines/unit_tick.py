@@ -45,7 +45,7 @@ def unit_tick(
     from relulab.train.checkpoint import Checkpoint  # imports torch, so only when needed
 
     checkpoint = Checkpoint(
-        run.checkpoint(unit), seconds=seconds, key=f"{study.name} {run.hash} {unit.name}",
+        run.units.checkpoint(unit), seconds=seconds, key=f"{study.name} {run.hash} {unit.name}",
         on_resume=lambda where: run.log(unit=unit.name, resumed=where),
     )  # fmt: skip
     return UnitTick(count, checkpoint, device)

@@ -81,7 +81,7 @@ def _decoded(content: bytes) -> xr.Dataset:
 
 def _measured(run: Path, count: int) -> dict[str, np.ndarray]:
     """Where some unit has a value, even NaN; elsewhere the join is filled up with NaN. Empty if a unit is missing."""
-    units = list(Run(run).all_measured())
+    units = list(Run(run).units.read_all())
     return join(units).measured if len(units) == count else {}
 
 

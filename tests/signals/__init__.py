@@ -1,0 +1,1 @@
+"""Parts of tests/signal_rounds.py."""
