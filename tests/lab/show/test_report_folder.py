@@ -149,6 +149,17 @@ def test_a_picture_with_too_many_pixels_is_not_shown(tmp_path):
         thumbnail(tmp_path / "a.png", tmp_path / "card.png")
 
 
+def test_a_picture_with_a_text_that_inflates_is_not_shown(tmp_path):
+    from PIL import Image, PngImagePlugin
+
+    notes = PngImagePlugin.PngInfo()
+    notes.add_text("comment", "a" * 20_000_000, zip=True)
+    Image.new("1", (90, 90)).save(tmp_path / "a.png", pnginfo=notes)
+    assert (tmp_path / "a.png").stat().st_size < 100_000
+    with pytest.raises(Unreadable, match="not a PNG picture"):
+        thumbnail(tmp_path / "a.png", tmp_path / "card.png")
+
+
 @pytest.mark.parametrize(
     "text",
     ["see a." + "1" * 5000, "a." + "1." * 3000, "a/" * 5000, "1e" + "9" * 5000, "x_1 + " + "(" * 2000, "√" * 5000],
