@@ -19,6 +19,7 @@ def main() -> None:
     except KeyboardInterrupt:  # outside the part of the command line that handles it
         sys.exit(interrupts.CODE)
     finally:
+        interrupts.settle()
         interrupts.handled(interrupts.leave)
         interrupts.forget_in_python()
 

@@ -49,6 +49,22 @@ def slow(*_):
 MAIN = f"{START}{SLOW}import atexit, relulab.lab.cli as cli; cli.build = BUILD; import relulab.__main__ as m; m.main()"
 BUILDS = MAIN.replace("BUILD", "slow")
 LEAVES = MAIN.replace("BUILD", "lambda *_: lambda: atexit.register(slow)")
+LOST = """
+def lost(*_):
+    import time
+    try:
+        print("begun", flush=True)
+        time.sleep(60)
+    except BaseException:
+        print("lost", flush=True)
+    try:
+        time.sleep(60)
+    finally:
+        for _ in range(15):
+            time.sleep(0.1)
+        print("ended", flush=True)
+"""
+LOSES = MAIN.replace(SLOW, LOST).replace("BUILD", "lost")
 IN_A_STRING = MAIN.replace("BUILD", "lambda *_: exec('raise KeyboardInterrupt')")
 LATE = (
     START
@@ -87,6 +103,14 @@ def test_while_the_command_line_is_built_and_while_python_ends(code):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
+
+
+def test_one_that_a_library_catches_is_not_lost():
+    process = started(LOSES)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == "lost\nended\n" and "Traceback" not in err
 
 
 def test_while_code_from_a_string_is_executed(tmp_path):

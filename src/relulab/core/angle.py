@@ -104,5 +104,18 @@ def _direction(u: Float[Tensor, "*lane d"]) -> Float[Tensor, "*lane d"]:
             f"expected nonzero vectors, but {int((~(size > 0)).sum())} of {size.numel()} are zero or contain NaN and "
             "have no direction: remove them"
         )
-    u = u / size  # before taking the norm, because the square of 1e200 overflows
-    return u / u.norm(dim=-1, keepdim=True)
+    return unit_rows(u)
+
+
+def unit_rows(X: Float[Tensor, "*lane d"]) -> Float[Tensor, "*lane d"]:
+    """Return x/‖x‖ along the last axis, without overflow or underflow; zero stays zero.
+
+    Args:
+        X: Vectors, (*, d).
+
+    >>> unit_rows(torch.tensor([[3e200, 4e200], [0.0, 0.0]], dtype=torch.float64)).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    size = X.abs().amax(-1, keepdim=True)
+    X = X / torch.where(size > 0, size, 1.0)  # before taking the norm, because the square of 1e200 overflows
+    return X / X.norm(dim=-1, keepdim=True).clamp(min=1.0)  # the largest entry is now 1, or 0

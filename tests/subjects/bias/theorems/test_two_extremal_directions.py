@@ -73,3 +73,30 @@ def test_a_table_with_more_points_than_can_be_searched_is_one_sentence():
     data = OppositeOrthants(3).draw(stream(0, Role.TRAIN, 0), 2001)
     with pytest.raises(UserError, match="2,001 points"):
         module.THEOREM.on[LabeledTable](data)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-6, 1e6, 1e100])
+def test_the_scale_of_the_points_does_not_matter(scale):
+    data = OppositeOrthants(4).draw(stream(4, Role.DEMONSTRATION, 9), 12)
+    assert two_extremal_directions(data.X * scale, data.y, starts=32).verdict is Verdict.HOLDS
+    assert two_extremal_directions(data.X * scale, data.y, starts=32, exchanged=True).verdict is Verdict.REFUTED
+
+
+def test_points_of_very_different_lengths_refute_nothing():
+    X = torch.tensor([[0, 1], [1e-10, 1e-10], [-1, 0], [-1, -1]]).double()
+    assert two_extremal_directions(X, torch.tensor([1, 1, -1, -1]), starts=16).verdict is not Verdict.REFUTED
+    data = OppositeOrthants(3).draw(stream(4, Role.DEMONSTRATION, 9), 10)
+    for seed in range(3):
+        lengths = torch.from_numpy(10.0 ** stream(seed, Role.DEMONSTRATION, 9).uniform(-8, 7, (10, 1)))
+        assert two_extremal_directions(data.X * lengths, data.y, starts=16).verdict is Verdict.HOLDS
+
+
+def test_a_sign_within_the_tolerance_is_unknown():
+    sigma = torch.tensor([[1, 0, -1]], dtype=torch.int8)
+    extremal = module.Extremal(
+        torch.ones(1, 2), torch.ones(1, dtype=torch.int8), sigma, torch.ones(1), torch.ones(1).long(),
+        torch.zeros(2).long(), torch.zeros(2).long(),
+    )  # fmt: skip
+    signs = {(1, -1, -1): None, (1, 0, -1): True, (1, -1, 1): False}
+    for expected, holds in signs.items():
+        assert module._side(extremal, 1, "positive", torch.tensor(expected, dtype=torch.int8), 13)[1].holds is holds

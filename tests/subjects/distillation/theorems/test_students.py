@@ -1,5 +1,7 @@
 """Theorems 5.1 and 5.2 beyond their demonstrations, which are tested together with all theorems."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -26,9 +28,28 @@ def test_repeated_points():
     assert shallow_student(np.concatenate([X, X]), w_star).verdict is Verdict.HOLDS
 
 
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1.0, 1e6])
+def test_points_of_lower_rank_are_not_in_general_position(scale):
+    rng = np.random.default_rng(0)
+    X, w_star = scale * rng.standard_normal((9, 2)) @ rng.standard_normal((2, 5)), rng.standard_normal(5) / scale
+    for check in (shallow_student, partial(deep_student, epsilon=0.1 / scale)):
+        finding = check(X, w_star)
+        assert finding.verdict is Verdict.NOT_APPLICABLE and "span 2 of 5" in str(finding)
+        lines = np.concatenate([X[:2], -3 * X[:2], 0 * X[:1]])  # two lines and the origin
+        assert check(lines, w_star).verdict is Verdict.HOLDS
+
+
+def test_a_teacher_that_is_orthogonal_to_all_points_shows_nothing():
+    X, w_star = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [-3.0, 6.0, -3.0]
+    finding = shallow_student(X, w_star)
+    assert finding.verdict is Verdict.INCONCLUSIVE and "does not move" in str(finding)
+    with pytest.raises(UserError, match="orthogonal to all points"):
+        deep_student(X, w_star)
+
+
 def test_a_tiny_epsilon():
     finding = deep_student(*case(2, 30), depth=5, epsilon=1e-2, seed=3)
-    assert finding.verdict is Verdict.HOLDS and finding.conditions[0].measured < 1e-9
+    assert finding.verdict is Verdict.HOLDS and finding.conditions[1].measured < 1e-9
     assert 0.9 < finding.conclusion[0].measured / 1e-2 < 1  # the bound is nearly sharp where points are few
 
 
@@ -37,8 +58,8 @@ def test_each_condition_by_itself():
     W = balanced_start(X, w_star, np.random.default_rng(0), depth=2, norm=1e-4)
     holds = [[c.holds for c in deep_student(X, w_star, start=start, epsilon=0.5, steps=1).conditions]
              for start in (W, [10 * w for w in W], [W[0], -W[1]], [W[0], 1.5 * W[1]])]  # fmt: skip
-    assert holds == [[True] * 3, [True] * 3, [True, False, True], [True, True, False]]
-    assert deep_student(X, w_star, start=[100 * w for w in W], epsilon=0.5).conditions[0].holds is False
+    assert holds == [[True] * 4, [True] * 4, [True, True, False, True], [True, True, True, False]]
+    assert deep_student(X, w_star, start=[100 * w for w in W], epsilon=0.5).conditions[1].holds is False
 
 
 def test_wrong_arguments_raise_clear_errors():

@@ -109,14 +109,16 @@ def extremal_directions(
         raise UserError("expected finite points, got NaN or infinite entries: remove these points")
     rng = stream(0, Role.STUDENT) if rng is None else rng
     W = normalize(torch.from_numpy(rng.standard_normal((starts, d))), dim=1)
-    both = [_climb(W, X.detach().double(), sign * y.detach().double(), rounds, steps) for sign in (1, -1)]
+    size = float(X.abs().max()) or 1.0  # G grows with the points, and directions do not change
+    unit = X.detach().double() / size
+    both = [_climb(W, unit, sign * y.detach().double(), rounds, steps) for sign in (1, -1)]
     rows = [(sign, m, count) for sign, (maxima, *_) in zip((1, -1), both, strict=True) for m, count in maxima]
     n, k = len(X), len(rows)
     return Extremal(
         torch.from_numpy(np.array([m.w for _, m, _ in rows]).reshape(k, d)).to(X.dtype),
         torch.tensor([sign for sign, *_ in rows], dtype=torch.int8),
         torch.from_numpy(np.array([m.sigma for _, m, _ in rows], dtype=np.int8).reshape(k, n)),
-        torch.tensor([sign * m.G for sign, m, _ in rows], dtype=X.dtype),
+        torch.tensor([sign * m.G * size for sign, m, _ in rows], dtype=X.dtype),
         torch.tensor([count for *_, count in rows], dtype=torch.int64),
         *(torch.tensor([side[i] for side in both]) for i in (1, 2)),
     )

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int8, Num
 from torch import Tensor
 
+from relulab.core.angle import unit_rows
 from relulab.core.errors import UserError
 from relulab.core.numbers import Numbers, tensor, tensors
 from relulab.core.short_repr import short_repr
@@ -49,12 +50,13 @@ def sector_gain(
     W, X = tensors(weights=W, points=X)
     y = signs(X, y)
     check_width(W, X)
-    size = _norms(W)
-    if not (size > 0).all():
+    unit = unit_rows(W)
+    if not (unit.abs().amax(-1) > 0).all():
         raise UserError(
-            f"{int((~(size > 0)).sum())} rows of weights are zero or NaN and have no direction: remove these rows"
+            f"{int((~(unit.abs().amax(-1) > 0)).sum())} rows of weights are zero or NaN and have no direction: remove "
+            "these rows"
         )
-    return (W / size @ X.T).relu() @ y / 2
+    return (unit @ X.T).relu() @ y / 2
 
 
 G = sector_gain  # the paper's letter
@@ -79,9 +81,8 @@ def sector(
     """
     W, X = tensors(weights=W, points=X)
     check_width(W, X)
-    products, allowed = W @ X.T, rounding(X, tolerance) * _norms(W) * _norms(X).T
-    # ≤ and not <: where tiny products underflow to 0, so does the allowance
-    return torch.where(products.abs() <= allowed, 0, products.sign()).to(torch.int8)
+    cosines = unit_rows(W) @ unit_rows(X).T  # of products, some would overflow or underflow
+    return torch.where(cosines.abs() <= rounding(X, tolerance), 0, cosines.sign()).to(torch.int8)
 
 
 @instrument(source="IB lemma 2, eqs. 13 and 14", ids=("IB.G", "IB.L2"))
@@ -179,7 +180,3 @@ def rounding(X: Float[Tensor, "n d"], tolerance: float | None = None) -> float:
             f"expected a tolerance in [0, 1), got tolerance {tolerance}: it is the largest |cosine| that counts as 0"
         )
     return tolerance
-
-
-def _norms(rows: Float[Tensor, "*lane d"]) -> Float[Tensor, "*lane 1"]:
-    return rows.norm(dim=-1, keepdim=True)

@@ -6,6 +6,8 @@ it, and so does a neuron with a_j < 0 in the negative extremal sector (eq. 14). 
 The lemma is checked along a gradient flow of the complete network, without the shortcut that relies on this lemma.
 """
 
+import math
+
 import torch
 
 from relulab.core.seeds import Role, stream
@@ -18,6 +20,8 @@ from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.half_spaces import half_spaces
 from relulab.subjects.bias.tools.neuron_flow import neuron_flow
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
+
+MOVED = 0.01  # least change of W, relative to ‖W‖ at the start, of a path that shows something
 
 
 def absorbing_sectors(
@@ -38,7 +42,7 @@ def absorbing_sectors(
         seed: Seed of the start.
         size: ‖w_j‖ = |a_j| of every neuron at the start.
         until: −log ℓ at the end.
-        step: Largest relative change of a weight and largest fall of log ℓ in one step, in (0, 1].
+        step: Largest fall of log ℓ in one step, in (0, 1]; weights change by at most an eighth of it.
         everywhere: False variant for the negative control: no neuron leaves any sector.
 
     >>> import numpy as np
@@ -55,12 +59,15 @@ def absorbing_sectors(
     inside = (code == Place.POSITIVE) | (code == Place.NEGATIVE)
     entered = torch.ones_like(inside) if everywhere else inside.cummax(0).values
     active = sector(W, data.X) > 0  # snapshot p n
-    count = int(entered[-1].sum())
+    # A neuron that enters in the last snapshot, or a path that does not go on, shows nothing.
+    moved = float((W[-1] - W[0]).norm() / W[0].norm())
+    count = int(entered[:-1].any(0).sum()) if moved > MOVED else 0
     left = 0 if everywhere else int((entered & ~inside).any(0).sum())
     changed = int(((active[1:] != active[:-1]).any(2) & entered[:-1]).any(0).sum())
     return Finding(conditions, (
-        Check(f"Some neurons enter {'a sector' if everywhere else 'the extremal sector of their sign'}", count, ">=", 1,
-              detail=f"{count:,} of {code.shape[1]:,} neurons do"),
+        Check(f"Some neurons enter {'a sector' if everywhere else 'the extremal sector of their sign'}",
+              count or math.nan, ">=", 1,
+              detail=f"{count:,} of {code.shape[1]:,} neurons do, and W changes by {moved:.2g} of ‖W‖"),
         Check("None of these neurons leaves its sector", left, "==", 0,
               detail=f"{left:,} of {count:,} neurons do, in {len(path):,} snapshots"),
         Check("From then on, these neurons stay active on the same points", changed, "==", 0,

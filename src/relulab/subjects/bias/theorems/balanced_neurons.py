@@ -37,6 +37,7 @@ from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
 ROUNDING = 1e-12
 FINER, LEFT = (1, 4, 16), 0.5  # a first-order error would shrink to 1/16, a gap of the flow itself would not shrink
+MOVED = 0.01  # least relative change of some a_j² on a path that shows something
 SETTLED = 0.1  # relative change from a quarter to a sixteenth of the step below which a gap has converged
 
 
@@ -72,6 +73,9 @@ def balanced_neurons(
         return Finding((condition,), ())
     kept: Callable[[Tensor, Tensor], Tensor] = _sum if sums else _difference
     coarse, middle, fine = (_largest(start, data, step / k, steps * k, kept) for k in FINER)
+    if fine[2] < MOVED:
+        detail = f"no a_j² changes by more than {fine[2]:.2g} of itself, so the path shows nothing: use another size"
+        return Finding((condition,), (Check("The neurons stay balanced", math.nan, "==", 0.0, detail=detail),))
     vanishes = fine[0] <= LEFT * coarse[0] + ROUNDING
     error = 0.0 if vanishes or abs(fine[0] - middle[0]) <= SETTLED * fine[0] else math.inf
     detail = (
@@ -94,23 +98,27 @@ def _sum(W: Float64[Tensor, "p d"], a: Float64[Tensor, " p"]) -> Float64[Tensor,
     return W.square().sum(1) + a.square()
 
 
-def _largest(start: MLP, data: Labeled, step: float, steps: int, kept: Callable) -> tuple[float, int]:
-    """The largest change of the constant over all steps, relative to a_j², and the number of a_j that changed sign."""
+def _largest(start: MLP, data: Labeled, step: float, steps: int, kept: Callable) -> tuple[float, int, float]:
+    """The largest change of the constant over all steps, the number of a_j that changed sign, and the motion.
+
+    The motion is the largest change of a_j². All changes are relative to a_j².
+    """
     W_0, a_0 = (t[0] for t in neurons(start))
-    before, worst, turned = kept(W_0, a_0), 0.0, torch.zeros_like(a_0, dtype=torch.bool)
+    before, worst, moved, turned = kept(W_0, a_0), 0.0, 0.0, torch.zeros_like(a_0, dtype=torch.bool)
 
     def look(state: tuple[Tensor, ...], clock: Clock) -> bool:
-        nonlocal worst
+        nonlocal worst, moved
         W, a = state[0][0].T, state[1][0, :, 0]
         alive = a.square() > 0
         worst = max(worst, float(((kept(W, a) - before).abs()[alive] / a.square()[alive]).nan_to_num(math.inf).max()))
+        moved = max(moved, float(((a.square() - a_0.square()).abs()[alive] / a_0.square()[alive]).max()))
         turned.logical_or_(a.sign() != a_0.sign())
         return False
 
     flow = ByAutograd(residual, data.X[None], data.y[None])
     weights = tuple(W.data.clone() for W in start.W)
-    follow(flow, weights, Clock.start(1), until=float("inf"), step=step, steps=steps, look=look)
-    return worst, int(turned.sum())
+    follow(flow, weights, Clock.start(1), until=float("inf"), step=step, steps=steps, look=look, fine=1)
+    return worst, int(turned.sum()), moved
 
 
 def _data() -> Labeled:

@@ -26,7 +26,8 @@ from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.half_spaces import half_spaces
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
-ROUNDING = 1e-8  # largest residual relative to ‖θ‖ or to 1; the residuals of w₊ and w₋ are within 1e-10
+ROUNDING = 16  # allowance for rounding, in units of the KKT residuals of w₊ and w₋ and of sums of d + p rounded numbers
+RESOLUTION = 1e-8  # largest allowance with which the conditions are decided
 
 
 def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.0) -> Finding:
@@ -54,17 +55,23 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
     lam = vectors.positive.multipliers / lengths[0] + vectors.negative.multipliers / lengths[1]
     margins, pull = _gradient(W, a, data, lam)
     theta = torch.cat([W.flatten(), a])
+    sides = (vectors.positive, vectors.negative)
+    rounding = ROUNDING * (max(side.residual for side in sides) + (W.shape[0] + W.shape[1]) * torch.finfo(W.dtype).eps)
+    reach = max(1.0, float(torch.stack(lengths).max() * data.X.norm(dim=1).max()))  # of the terms of a margin
+    below = max(0.0, 1 - float(margins.min()))
     slack = float((lam * (margins - 1)).abs().max() / lam.sum())
     gap = float((theta - pull).norm() / theta.norm())
     return Finding(conditions, (
-        Check("Feasibility, y_i f(x_i) ≥ 1 for every i", float(margins.min()), ">=", 1 - ROUNDING,
-              detail=f"the minimum is {float(margins.min()):.10g}, must be at least 1"),
+        Check("Feasibility, y_i f(x_i) ≥ 1 for every i", below, "==", 0.0, rounding * reach, RESOLUTION,
+              detail=f"the minimum is {float(margins.min()):.12g}, must be at least 1; up to {rounding * reach:.2g} is "
+              "rounding"),
         Check("Dual feasibility, λ_i ≥ 0 for every i", float(lam.min()), ">=", 0.0,
               detail=f"the minimum is {float(lam.min()):.3g}, must be at least 0"),
-        Check("Complementary slackness, λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "<=", ROUNDING,
-              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i; up to {ROUNDING:g} is rounding"),
-        Check("Stationarity, θ = Σ_i λ_i y_i ∂f(x_i)", gap, "<=", ROUNDING,
-              detail=f"the two sides differ by {gap:.2g} of ‖θ‖; up to {ROUNDING:g} is rounding"),
+        Check("Complementary slackness, λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "==", 0.0,
+              rounding * reach, RESOLUTION,
+              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i; up to {rounding * reach:.2g} is rounding"),
+        Check("Stationarity, θ = Σ_i λ_i y_i ∂f(x_i)", gap, "==", 0.0, rounding, RESOLUTION,
+              detail=f"the two sides differ by {gap:.2g} of ‖θ‖; up to {rounding:.2g} is rounding"),
     ))  # fmt: skip
 
 

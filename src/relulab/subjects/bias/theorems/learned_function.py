@@ -57,7 +57,7 @@ def learned_function(
         seed: Seed of the balanced start and of the points at which the two sides are compared.
         size: ‖w_j‖ = |a_j| of every neuron at the balanced start.
         until: −log ℓ at the end of the flow.
-        step: Largest relative change of a weight and largest fall of log ℓ in one step, in (0, 1].
+        step: Largest fall of log ℓ in one step, in (0, 1]; weights change by at most an eighth of it.
         linear: False variant for the negative control: u w₊ᵀx − z w₋ᵀx, without the ReLUs.
 
     >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable

@@ -69,7 +69,7 @@ def max_margin_neurons(
         seed: Seed of the balanced start.
         size: ‖w_j‖ = |a_j| of every neuron at the balanced start.
         until: −log ℓ at the end of the flow.
-        step: Largest relative change of a weight and largest fall of log ℓ in one step, in (0, 1].
+        step: Largest fall of log ℓ in one step, in (0, 1]; weights change by at most an eighth of it.
         linear: False variant for the negative control: the max-margin vector of all points y_i x_i replaces w₊ and −w₋,
             as in linear networks.
 

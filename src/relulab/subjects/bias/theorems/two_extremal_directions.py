@@ -29,6 +29,7 @@ from relulab.subjects.bias.instruments.sectors import extremal_sectors, signs
 from relulab.subjects.bias.terms import RELU
 from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
+from relulab.subjects.bias.tools.strict_maxima import TOLERANCE
 
 MOST = 2000  # largest number of points in a table; this takes about a minute
 
@@ -69,10 +70,13 @@ def _side(directions: Extremal, sign: int, name: str, sigma: Tensor, equation: i
     measured = math.nan if lost and count < 2 else count
     checks = [Check(f"There is exactly one {name} extremal direction", measured, "==", 1, detail=detail)]
     if count:
-        wrong = int((of_sign.sigma != sigma).sum(1).max())
+        opposite = int(((of_sign.sigma != sigma) & (of_sign.sigma != 0)).sum(1).max())
+        unclear = int(((of_sign.sigma != sigma) & (of_sign.sigma == 0)).sum(1).max())
         says = f"The {name} extremal sector has the signs of eq. {equation}"
-        detail = f"{wrong:,} of {len(sigma):,} signs differ" if wrong else f"all {len(sigma):,} signs agree"
-        checks.append(Check(says, wrong, "==", 0, detail=detail))
+        detail = f"{opposite:,} of {len(sigma):,} signs differ" if opposite else f"all {len(sigma):,} signs agree"
+        if unclear and not opposite:  # a cosine within the tolerance may have the sign that it should have
+            detail = f"{unclear:,} of {len(sigma):,} signs are unknown, because |cos| ≤ {TOLERANCE:g}"
+        checks.append(Check(says, opposite if opposite or not unclear else math.nan, "==", 0, detail=detail))
     return checks
 
 

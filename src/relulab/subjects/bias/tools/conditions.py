@@ -19,6 +19,7 @@ from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
 NEAR_ZERO = 0.01  # largest outputs at the start: our reading of "small"; it moves no ℓ'_i by more than half a percent
 FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that was trained in steps
+ARRIVED = 0.05  # largest distance of a trained network from the end of gradient flow from its start, relative to ‖W‖
 BALANCED = "The start is balanced, ‖w_j‖ = |a_j| for every neuron j"
 ROUNDING = 64  # rounding error of sums of squares, in units of the machine epsilon
 
@@ -68,7 +69,7 @@ def theorem_1(data: Labeled, network: nn.Module | None, start: nn.Module | None,
     )  # fmt: skip
     conditions = (*separable, *supports_span(vectors), *started(first, data, dtype))
     if network is not None:
-        conditions += (_flowed(path),)
+        conditions += (_flowed(path), _arrived(data, start, path, all(c.holds for c in conditions)))
     return Setting((*conditions, some), Trained(vectors, path, on) if on.any() else None)
 
 
@@ -98,6 +99,20 @@ def _flowed(path: Trajectory[Tensor]) -> Check:
     return Check(
         "The trained neurons are balanced, ‖w_j‖ ≈ |a_j| for every neuron j, as after gradient flow", gap, "<=", FLOWED,
         detail=f"the two differ by at most {gap:.2g} of the largest norm, must be at most {FLOWED:g}",
+    )  # fmt: skip
+
+
+def _arrived(data: Labeled, start: nn.Module | None, path: Trajectory[Tensor], applies: bool) -> Check:
+    """Gradient flow from the start must lead to the network: it is followed to the same loss."""
+    says, until = "Gradient flow from the start leads to the network", -float(path["log_loss"][-1])
+    if start is None or not applies or until <= 0:
+        why = "the start is unknown" if start is None else "the loss is above 1" if applies else "a condition fails"
+        return Check(says, math.nan, "<=", ARRIVED, detail=f"unknown, because {why}")
+    end = neuron_flow(data, start=plain(start, data), until=until).end
+    gap = float((end - path.end).norm() / path.end.norm())
+    return Check(
+        says, gap, "<=", ARRIVED,
+        detail=f"at the same loss, W differs by {gap:.2g} of ‖W‖, must be at most {ARRIVED:g}",
     )  # fmt: skip
 
 

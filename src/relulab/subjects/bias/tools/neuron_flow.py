@@ -37,13 +37,16 @@ def neuron_flow(
 ) -> Trajectory[Tensor]:
     """Train one network by gradient flow to ℓ = e^{−until}; return snapshots of ``W``, ``a`` and ``log_loss``.
 
+    If no neuron is active on one class any more, the loss of that class is constant. The flow then goes on with the
+    other class, whose loss is ℓ from there on. On orthogonally separable data such a class stays without neurons.
+
     Args:
         data: Points, (n, d), with labels −1 and 1.
         width: Number of neurons of the balanced start.
         seed: Seed of the balanced start.
         size: ‖w_j‖ = |a_j| of every neuron at the balanced start.
         until: −log ℓ at the end.
-        step: Largest relative change of a weight and largest fall of log ℓ in one step.
+        step: Largest fall of log ℓ in one step; weights change by at most an eighth of it.
         start: A network to start from, which is trained in place. None means a balanced start.
         shortcut: Whether to follow the network as two linear networks once its activations are fixed.
     """
@@ -54,8 +57,12 @@ def neuron_flow(
         W, a = neurons(net)
         snapshots.append((W[0].mT.clone(), a[0].clone(), clock))
 
-    clock = gradient_flow(net, data.X, data.y, until=until, step=step, each=each, shortcut=shortcut)
+    options = {"until": until, "step": step, "each": each, "shortcut": shortcut}
+    clock = gradient_flow(net, data.X, data.y, **options)
     reached = -float(clock.log_loss[0]) >= until
+    if not reached and len(served := _served(data, snapshots[-1][0])) == 1:
+        clock = gradient_flow(net, data.X[data.y == served[0]], data.y[data.y == served[0]], **options)
+        reached = -float(clock.log_loss[0]) >= until
     path = Trajectory(
         torch.stack([clock.log_t[0].exp() for *_, clock in snapshots]),
         # W is stored as in the network, with one column per neuron, so that products round as in the network
@@ -64,22 +71,16 @@ def neuron_flow(
         reached, f"the loss is e^{{−{until:g}}}" if reached else "every neuron is off", clock.steps,
     )  # fmt: skip
     if not reached and (data.X @ path.end.T > 0).any():
-        raise UserError(_unfinished(path, data, until))
+        raise UserError(
+            f"the loss is e^{float(path['log_loss'][-1]):.3g} after {path.steps:,} steps, not e^−{until:g}, and it "
+            "hardly falls any more: use a smaller until, another start, or data that can be fitted"
+        )
     return path
 
 
-def _unfinished(path: Trajectory[Tensor], data: Labeled, until: float) -> str:
-    """Why a path ended early."""
-    inactive = [int(label) for label in (1, -1) if not (data.X[data.y == label] @ path.end.T > 0).any()]
-    if inactive:
-        return (
-            f"no neuron is active on points with label {inactive[0]:+d} any more, so their loss cannot fall: use "
-            "another seed or a larger width"
-        )
-    return (
-        f"the loss is e^{float(path['log_loss'][-1]):.3g} after {path.steps:,} steps, not e^−{until:g}, and it hardly "
-        "falls any more: use a smaller until, another start, or data that can be fitted"
-    )
+def _served(data: Labeled, W: Float64[Tensor, "d p"]) -> list[int]:
+    """The labels on whose points some neuron is active."""
+    return [label for label in (1, -1) if (data.X[data.y == label] @ W > 0).any()]
 
 
 def last_decade(path: Trajectory[Tensor]) -> Trajectory[Tensor]:

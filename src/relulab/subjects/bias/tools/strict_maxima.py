@@ -169,8 +169,8 @@ def _depth(B: Float64[np.ndarray, "q r"], b: Float64[np.ndarray, " r"]) -> float
         A_eq=np.c_[B.T, np.zeros(r)] / size, b_eq=b / size, bounds=(None, None),
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )  # fmt: skip
-    if solution.status:
-        raise RuntimeError(f"the linear program for the multipliers of a sector failed: {solution.message}")
+    if solution.status:  # infeasible up to the solver's accuracy, as with points of very different lengths
+        return -np.inf
     # 1e-8 is the accuracy of the solver; a λ on the edge of [0, 1] must count as inside
     return 0.0 if abs(solution.x[-1]) < 1e-8 else float(solution.x[-1])
 

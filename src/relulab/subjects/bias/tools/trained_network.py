@@ -20,6 +20,12 @@ def looked_at(network: nn.Module, data: Labeled) -> Trajectory[Tensor]:
     """
     W, a = neurons(plain(network, data))
     f = (data.X @ W[0].T).relu() @ a[0]
+    largest = float(max(t.abs().max() for t in (W, a)))
+    if not (f.isfinite().all() and W.norm().isfinite() and a.norm().isfinite()):
+        raise UserError(
+            f"the network has weights up to {largest:.1g}, whose products overflow in float64: divide all weights by "
+            "one number, which changes no direction"
+        )
     log_loss = log_cross_entropy((data.y * f)[None])[0]
     unknown = torch.full_like(log_loss, torch.nan)
     return Trajectory(unknown, {"W": W, "a": a, "log_loss": log_loss}, False, "the network was trained elsewhere")

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 from torch import Tensor
 
+from relulab.core.angle import unit_rows
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.subjects.distillation.instruments.angles import angle
@@ -17,7 +18,7 @@ from relulab.subjects.distillation.tools.estimated_angles import EstimatedAngles
 from relulab.subjects.distillation.tools.nested import DEPENDENT
 from relulab.subjects.distillation.tools.risk_curve import Curve, sample_risks
 from relulab.subjects.distillation.tools.sample_span import Span, ends, sample_span, usual_sizes
-from relulab.subjects.distillation.tools.transfer import Numbers, directions, transfer
+from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 SURE = 16.7  # smallest logit at which σ rounds to 1 in single precision
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -75,7 +76,7 @@ def transfer_report(
         )
     logits = X @ w_star
     positive, sure = float((logits >= 0).double().mean()), float((logits.abs() > SURE).double().mean())
-    X, w = directions(X), directions(w_star[None])[0]
+    X, w = unit_rows(X), unit_rows(w_star[None])[0]
     rng = stream(seed, Role.CHANCE)
     span = sample_span(X, w, rng)
     d = X.shape[1]

@@ -5,8 +5,9 @@ Let the start W_1, …, W_L of a deep linear student, with w(0)ᵀ = W_L ⋯ W_1
     ‖w(0)‖ < min{‖ŵ‖, ε^L (ε²‖ŵ‖^{−2/L} + ‖ŵ‖^{2−2/L})^{−L/2}}   (5.11),
     ℓ₁(w(0)) < ℓ₁(0)   (5.12),   W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ for l < L   (5.13).
 
-Then gradient flow reaches ‖w(t) − ŵ‖ ≤ ε (5.15), and w(t) → ŵ if the points span R^d (5.14). During training, the part
-of w outside the span, with squared length q, grows with w: log q(t)/q(0) = (L − 1)/L · log ‖w(t)‖²/‖w(0)‖² (D.32).
+Then gradient flow on points in general position reaches ‖w(t) − ŵ‖ ≤ ε (5.15), and w(t) → ŵ if n ≥ d (5.14). During
+training, the part of w outside the span, with squared length q, grows with w:
+log q(t)/q(0) = (L − 1)/L · log ‖w(t)‖²/‖w(0)‖² (D.32).
 """
 
 import math
@@ -23,7 +24,14 @@ from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow
 from relulab.subjects.distillation.instruments.closed_form import distilled
 from relulab.subjects.distillation.instruments.deep_limit import deep_limit
-from relulab.subjects.distillation.theorems.shallow_student import NEAR, away, case, measured, unfinished
+from relulab.subjects.distillation.theorems.shallow_student import (
+    NEAR,
+    away,
+    case,
+    measured,
+    orthogonal,
+    unfinished,
+)
 from relulab.subjects.distillation.tools.balanced_start import (
     Factors,
     balanced_factors,
@@ -34,6 +42,7 @@ from relulab.subjects.distillation.tools.balanced_start import (
     product,
 )
 from relulab.subjects.distillation.tools.distillation_loss import gain
+from relulab.subjects.distillation.tools.general_position import general_position
 from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.transfer import Numbers, Transfer, transfer
 
@@ -76,11 +85,13 @@ def deep_student(
     X, w_star = transfer(X, w_star)
     if depth < 2 and start is None:
         raise UserError(f"expected depth of at least 2, got {depth}: use T5.T1 (shallow_student) for one layer")
-    norm = float(distilled(X, w_star).w.norm())
-    if not norm:
+    w_hat = distilled(X, w_star).w
+    if orthogonal(w_hat, w_star):
         raise UserError(
-            "the teacher is orthogonal to all points, so ŵ = 0 and no start satisfies eq. 5.11: add other points"
+            "the teacher is orthogonal to all points, up to rounding, so ŵ = 0 and no start satisfies eq. 5.11: add "
+            "other points"
         )
+    norm = float(w_hat.norm())
     if start is None:
         longest = largest_start(epsilon, depth, norm)
         rng = stream(0, Role.CHANCE, seed)
@@ -102,6 +113,7 @@ def _conditions(given: Transfer, W: Factors, longest: float) -> tuple[Check, ...
     widest = max(max(matrix.shape) for matrix in W)
     length, gap = float(w_0.norm()), imbalance(W)
     return (
+        general_position(given.X),
         Check("The start is small enough (eq. 5.11)", length, "<=", longest * (1 - 4 * EPS),
               detail=f"‖w(0)‖ is {number(length)}, must be below {number(longest)}"),
         Check("The start is better than zero (eq. 5.12)", change, "<=", 0.0, rounding,
@@ -166,7 +178,8 @@ THEOREM = Theorem(
     title="A deep student ends near the projection of the teacher onto the span of its points",
     statement="Train a deep linear student wᵀ = W_L ⋯ W_1 on soft labels by gradient flow. Suppose that the start is "
     "small (‖w(0)‖ < ‖ŵ‖ (1 + ‖ŵ‖²/ε²)^{−L/2}, eq. 5.11), better than zero (ℓ₁(w(0)) < ℓ₁(0), eq. 5.12) and balanced "
-    "(W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ, eq. 5.13). Then w(t) ends within ε of ŵ. If n ≥ d, w(t) converges to ŵ.",
+    "(W_{l+1}ᵀ W_{l+1} = W_l W_lᵀ, eq. 5.13), and the points are in general position. Then w(t) ends within ε of ŵ. If "
+    "n ≥ d, w(t) converges to ŵ.",
     symbols={
         "W_l": "weight matrix of layer l, l = 1, …, L",
         "L": "number of layers, at least 2",
@@ -180,9 +193,9 @@ THEOREM = Theorem(
         "d": "number of input dimensions",
     },
     in_print="Eq. 5.11 is printed as a minimum of two terms. The second term equals ‖ŵ‖ (1 + ‖ŵ‖²/ε²)^{−L/2} and is "
-    "always the smaller one. Convergence for n ≥ d is stated almost surely; here it is checked when the points span "
-    "R^d. The thesis only bounds the limit, but eqs. D.28 and D.32 determine it exactly, and the check compares with "
-    "that limit as well. Eq. D.8 leaves out the factor 1/n of the loss.",
+    "always the smaller one. Convergence for n ≥ d is stated almost surely; here points in general position are a "
+    "condition, as in T5.T1. The thesis only bounds the limit, but eqs. D.28 and D.32 determine it exactly, and the "
+    "check compares with that limit as well. Eq. D.8 leaves out the factor 1/n of the loss.",
     source="T5 theorem 5.2, eqs. 5.11 to 5.15 and D.32",
     check=deep_student,
     on={LinearTeacher: _of_transfer},

@@ -1,9 +1,11 @@
 r"""T5.T1, the weights that a student with one layer learns (T5 theorem 5.1).
 
 Under gradient flow of the loss 5.1 from w(0) = 0, the student converges to ŵ, the teacher w* projected onto the span of
-the points: w* itself for n ≥ d points, X(XᵀX)⁻¹Xᵀw* (points in columns) for n < d (5.5, 5.6). T5 assumes points in
-general position. With ŵ defined as the projection, the theorem holds for points of any rank, and it is checked so here.
+the points: w* itself for n ≥ d points, X(XᵀX)⁻¹Xᵀw* (points in columns) for n < d (5.5, 5.6). The points must be in
+general position.
 """
+
+import math
 
 import numpy as np
 from torch import Tensor
@@ -14,10 +16,12 @@ from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.distillation.flow.distillation_flow import distillation_flow, given_start
 from relulab.subjects.distillation.instruments.closed_form import distilled
+from relulab.subjects.distillation.tools.general_position import general_position
 from relulab.subjects.distillation.tools.linear_teacher_input import LinearTeacher
 from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 NEAR = 1e-6  # distance that counts as zero, as a share of ‖ŵ‖; the flow itself stops at 1e-8
+ORTHOGONAL = 1e-8  # largest ‖ŵ‖/‖w*‖ for which the end is undecided, because rounding is not far below NEAR ‖ŵ‖
 
 
 def shallow_student(
@@ -38,13 +42,20 @@ def shallow_student(
     """
     X, w_star = transfer(X, w_star)
     length = 0.0 if start is None else float(given_start(start, 1, X.shape[1])[0].norm())
-    conditions = (Check("The student starts at zero", length, "==", 0.0, detail=f"‖w(0)‖ = {length:.3g}"),)
-    if not conditions[0].holds:
+    conditions = (
+        Check("The student starts at zero", length, "==", 0.0, detail=f"‖w(0)‖ = {length:.3g}"),
+        general_position(X),
+    )
+    if not all(c.holds for c in conditions):
         return Finding(conditions, ())
+    w_hat = distilled(X, w_star).w
+    if orthogonal(w_hat, w_star):
+        detail = "the teacher is orthogonal to all points, up to rounding, so ŵ = 0 and the student does not move"
+        return Finding(conditions, (Check("The student ends at ŵ", math.nan, "<=", 0.0, detail=detail),))
     path = distillation_flow(X, w_star, steps=steps)
-    goal, name = (w_star, "w*") if whole_teacher else (distilled(X, w_star).w, "ŵ")
+    goal, name = (w_star, "w*") if whole_teacher else (w_hat, "ŵ")
     distance = float((path.end - goal).norm())
-    increase = float(path["loss"].diff().max() / path["loss"][0]) if len(path) > 1 else 0.0
+    increase = float(path["loss"].diff().max() / path["loss"][0]) if len(path) > 1 else math.nan
     return Finding(conditions, (
         Check(
             f"The student ends at {name}",
@@ -55,6 +66,11 @@ def shallow_student(
             detail=f"the largest change is {number(increase)} of the first value; up to {NEAR:g} is the solver's error",
         ),
     ))  # fmt: skip
+
+
+def orthogonal(w_hat: Tensor, w_star: Tensor) -> bool:
+    """Whether the teacher is orthogonal to all points, as far as rounding allows to say."""
+    return bool(w_hat.norm() <= ORTHOGONAL * w_star.norm())
 
 
 def away(distance: float, goal: Tensor) -> str:
@@ -93,7 +109,8 @@ THEOREM = Theorem(
     id="T5.T1",
     title="A shallow student learns the projection of the teacher onto the span of its points",
     statement="Train a linear student w on the soft labels of a linear teacher w* by gradient flow from w(0) = 0. "
-    "Then w(t) converges to ŵ, the projection of w* onto the span of the n points. If n ≥ d, then ŵ = w*.",
+    "Then w(t) converges to ŵ, the projection of w* onto the span of the n points, which are in general position. If "
+    "n ≥ d, then ŵ = w*.",
     symbols={
         "w(t)": "weights of the student at time t of the gradient flow; also written w",
         "w*": "weights of the linear teacher",
@@ -101,8 +118,9 @@ THEOREM = Theorem(
         "n": "number of points",
         "d": "number of input dimensions",
     },
-    in_print="The theorem holds almost surely: eq. 5.6 requires points of full rank. With ŵ defined as the projection "
-    "onto the span, it holds for points of any rank. The check uses this more general statement.",
+    in_print="The theorem holds almost surely: eqs. 5.5 and 5.6 require points in general position, a condition here. "
+    "Points on one line through the origin count once, because repeating a point only weights the loss. "
+    "For points of lower rank the student still ends at the projection `distilled`, which is not w* even if n ≥ d.",
     source="T5 theorem 5.1, eqs. 5.5 and 5.6",
     check=shallow_student,
     on={LinearTeacher: _of_transfer},
@@ -115,6 +133,11 @@ THEOREM = Theorem(
             "Start not at zero",
             Verdict.NOT_APPLICABLE,
             lambda: shallow_student(*case(4, 8, 14), start=np.full(8, 0.1)),
+        ),
+        Demonstration(
+            "8 points in a plane of R⁸",
+            Verdict.NOT_APPLICABLE,
+            lambda: shallow_student(case(8, 2, 14)[0] @ np.eye(2, 8), case(1, 8, 14)[1]),
         ),
         Demonstration(
             "Negative control: the whole teacher from 4 points in R⁸",

@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from relulab.core.angle import unit_rows
 from relulab.core.short_repr import short_repr
-from relulab.subjects.distillation.tools.transfer import Numbers, directions, transfer
+from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 DEPENDENT = 1e-10  # a point is dependent if no larger share of its norm is orthogonal to the points before it
 BLOCK = 32  # number of points that are orthogonalized together
@@ -66,7 +67,7 @@ def nested_students(X: Numbers, w_star: Numbers) -> Nested:
     [[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
     X, w_star = transfer(X, w_star)
-    X = directions(X)
+    X = unit_rows(X)
     n, d = X.shape[-2:]
     first, R = torch.linalg.qr(X[..., : min(n, d), :].mT)
     Q = torch.zeros_like(X)

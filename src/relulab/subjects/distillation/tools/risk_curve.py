@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float64, Int64
 from scipy.special import stdtrit
 from torch import Tensor
 
+from relulab.core.angle import unit_rows
 from relulab.core.errors import UserError
 from relulab.core.seeds import generator
 from relulab.core.short_repr import short_repr
@@ -17,7 +18,7 @@ from relulab.subjects.distillation.tools.angle_laws import Angular
 from relulab.subjects.distillation.tools.bound import positive_integers
 from relulab.subjects.distillation.tools.learners import Learner
 from relulab.subjects.distillation.tools.nested import nested_students
-from relulab.subjects.distillation.tools.transfer import Numbers, directions, transfer
+from relulab.subjects.distillation.tools.transfer import Numbers, transfer
 
 BLOCK = 2e7  # how many numbers are held in memory at once
 DOUBTFUL = 1e-10  # cosine to the decision boundary below which rounding may decide the side
@@ -101,7 +102,7 @@ def sample_risks(
     """
     rng = generator(rng)
     X, w_star = transfer(X, w_star)
-    X, w_star = directions(X), directions(w_star[None])[0]  # answers do not depend on lengths
+    X, w_star = unit_rows(X), unit_rows(w_star[None])[0]  # answers do not depend on lengths
     ns = _sizes(n, len(X))
     at = ns.tolist()
     order = torch.from_numpy(rng.permutation(len(X)))

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-from relulab.subjects.distillation.tools.transfer import directions
+from relulab.core.angle import unit_rows
 
 
 class Span(NamedTuple):
@@ -36,5 +36,5 @@ def span(X: Float64[Tensor, "*sets n d"]) -> Span:
     >>> span(torch.tensor([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]).double()).rank.item()
     1
     """
-    _, s, V = torch.linalg.svd(directions(X), full_matrices=False)
+    _, s, V = torch.linalg.svd(unit_rows(X), full_matrices=False)
     return Span(V, s > max(X.shape[-2:]) * torch.finfo(s.dtype).eps * s[..., :1])

@@ -63,17 +63,6 @@ def points(X: Numbers) -> Float64[Tensor, "*sets n d"]:
     return X
 
 
-def directions(X: Float64[Tensor, "*sets n d"]) -> Float64[Tensor, "*sets n d"]:
-    """Scale each point to length 1; zero stays zero.
-
-    >>> directions(torch.tensor([[3e200, 4e200]], dtype=torch.float64)).tolist()
-    [[0.6, 0.8]]
-    """
-    size = X.abs().amax(-1, keepdim=True)
-    X = X / torch.where(size > 0, size, 1.0)  # first, to avoid overflow of the squares
-    return X / X.norm(dim=-1, keepdim=True).clamp(min=1.0)  # the largest entry is now 1, or 0
-
-
 def soft_labels(X: Float64[Tensor, "*sets n d"], w: Float64[Tensor, " d"]) -> Float64[Tensor, "*sets n"]:
     """The soft labels y_i = σ(wᵀx_i) of a teacher w.
 

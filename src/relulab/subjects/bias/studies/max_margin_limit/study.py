@@ -65,6 +65,7 @@ class MaxMarginLimit(Study):
         "before the loss falls, and then grow along them. Not in the paper.",
     }
     symbols: ClassVar = {**LIMIT, **WEIGHTS, **LOSS}
+    version: ClassVar = 2  # 2: smaller steps while weights are small
     presets: ClassVar = {
         "smoke": {"seeds": 2, "d": 5, "n": 40, "width": 12, "until": 30.0, "step": 0.8},
         "quick": {"seeds": 6, "lanes": 6, "step": 0.8},
@@ -86,7 +87,7 @@ class MaxMarginLimit(Study):
     until: Annotated[float, Ge(10)] = 10_000.0
     """−log ℓ at the end"""
     step: Annotated[float, Gt(0), Le(1)] = 0.4
-    """step size: largest relative change of a weight and largest fall of log ℓ in one step"""
+    """step size: largest fall of log ℓ in one step, and eight times the largest relative change of a weight"""
     seeds: PositiveInt = 20
     """number of seeds for each kind of data, each with its own data"""
     lanes: PositiveInt = 20
