@@ -270,6 +270,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "specialization.one_to_one": lambda: {"rho": double(3, 4)},
     "specialization.polynomial_samples": lambda: {**pair(1), "x": double(3, 1), "epsilon": 0.5},
     "specialization.prunable_students": lambda: {**pair(), "region": SP.Box.around(2)},
+    "specialization.zero_contribution": lambda: {**pair(), "region": SP.Box.around(2)},
     "specialization.prune": lambda: {"net": plain(), "x": double(6, 2)},
     "specialization.regular": lambda: {"nodes": nodes()},
     "specialization.regularized": lambda: {"net": plain()},

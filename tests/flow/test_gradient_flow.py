@@ -65,7 +65,7 @@ def test_small_steps_in_time_lead_to_the_same_weights(make, points):
     X, y = points()
     net = make()
     watch = Until(net)
-    gradient_flow(net, X, y, until=1e6, step=0.01, steps=200, each=watch)
+    gradient_flow(net, X, y, until=1e6, step=0.08, steps=200, each=watch)
     end, weights = watch.snapshots[-1]
     assert end > 0.1
     coarse, fine = (naive(make(), X, y, end, end / n) for n in (400, 800))

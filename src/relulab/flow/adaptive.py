@@ -55,7 +55,7 @@ def flow(
         return np.asarray(velocity(y.reshape(W.shape)), dtype=float).ravel()
 
     events = None if until is None else _End(until, W.shape)
-    atol = rtol * 1e-6 * float(np.abs(W).max())
+    atol = absolute_tolerance(W, rtol)
     with np.errstate(over="ignore", invalid="ignore"):  # a flow that diverges is reported below
         solution = solve_ivp(f, (0.0, time), W.ravel(), method, rtol=rtol, atol=atol, dense_output=True, events=events)
     if solution.status < 0 or not np.isfinite(solution.y).all():
@@ -70,6 +70,16 @@ def flow(
         return solution.sol(times).T.reshape(-1, *W.shape)
 
     return Trajectory(solution.t, states, reached, says, len(solution.t) - 1, dense=dense)
+
+
+def absolute_tolerance(W: Weights, rtol: float) -> float:
+    """Return the absolute tolerance per step of a flow from W with the relative tolerance ``rtol``.
+
+    Args:
+        W: Weights at time 0, (n, d).
+        rtol: Relative tolerance of the solver per step.
+    """
+    return rtol * 1e-6 * float(np.abs(W).max())
 
 
 def pieces(path: Trajectory[np.ndarray], times: Times) -> tuple[Float[np.ndarray, " e"], Float[np.ndarray, "m 8"]]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.theorems.teacher_aware_samples import (
         teacher_aware_samples as teacher_aware_samples,
     )
+    from relulab.subjects.specialization.theorems.zero_contribution import zero_contribution as zero_contribution
     from relulab.subjects.specialization.tools.agreement import agreement as agreement
     from relulab.subjects.specialization.tools.augmentation import Augmented as Augmented
     from relulab.subjects.specialization.tools.augmentation import teacher_agnostic as teacher_agnostic

@@ -164,3 +164,14 @@ def test_other_minimizers_do_worse():
 def test_impossible_curves_are_rejected(n, sets, message):
     with pytest.raises(UserError, match=message):
         sample_risks(np.eye(30, 4), np.ones(4), n, sets=sets, rng=np.random.default_rng(0))
+
+
+def test_a_tie_is_no_improvement():
+    rng = np.random.default_rng(0)
+    before, w_star = rng.standard_normal((100, 5)), rng.standard_normal(5)
+    before *= np.sign(before @ w_star)[:, None]
+    noise = before * (1 + 1e-15 * rng.standard_normal((100, 5)))
+    assert float(monotonicity(before, noise, w_star)) == 0.0  # about half of the angles are smaller by rounding
+    assert float(monotonicity(before, before + 1e-3 * w_star, w_star)) == 1.0
+    single = [array.astype(np.float32) for array in (before, noise, w_star)]
+    assert float(monotonicity(*single)) == 0.0

@@ -104,3 +104,17 @@ def test_a_rare_easy_point_does_not_refute_a_true_bound():
         X = made.draw(np.random.default_rng(seed), 200)
         finding = transfer_risk_bound(X, made.e1, Rare(), n=100, sets=20)
         assert finding.verdict is not Verdict.REFUTED
+
+
+@pytest.mark.parametrize("kappa", [1.0, 1.7, 2.4, 4.0])
+def test_a_law_that_the_sample_contradicts_does_not_apply(kappa):
+    X, w_star, _ = task(2.0)
+    for check, options in ((transfer_risk_bound, {}), (polynomial_rate, {"kappa": kappa}), (approximate_students, {})):
+        assert check(X, w_star, PolynomialAngles(kappa), n=5, sets=20, **options).verdict is Verdict.NOT_APPLICABLE
+    fits = [transfer_risk_bound(*task(2.0, N=200, seed=seed), n=5, sets=5).conditions[-1] for seed in range(40)]
+    assert all(check.holds and "given distribution" in check.says for check in fits)  # chance: 1 in 10,000 each
+
+
+def test_a_law_that_the_sample_contradicts_gives_no_margin():
+    X, w_star, _ = task(1.0, 1.1)
+    assert large_margin(X, w_star, PolynomialAngles(1.0, 0.9), n=3, sets=20).verdict is Verdict.NOT_APPLICABLE

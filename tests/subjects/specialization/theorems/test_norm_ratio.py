@@ -104,3 +104,12 @@ def test_wrong_arguments_raise_an_error():
         norm_ratio(W, lambda W: W[:, 0], 1.0)
     with pytest.raises(UserError, match="shorter time"):
         norm_ratio(W, lambda W: W * np.abs(W) ** 2 * 100, 100.0)
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(-100, Verdict.INCONCLUSIVE), (-5, Verdict.HOLDS), (5, Verdict.HOLDS)])
+def test_norms_below_the_accuracy_of_the_solver_refute_nothing(rate, verdict):
+    """ẇ = −100 w falls to 8e-45 and the ratio stays what it was, but the solver does not resolve it."""
+    W = np.array([[0.1, 0.02], [0.05, -0.01]])
+    for scale in (1e-100, 1.0, 1e100):
+        finding = norm_ratio(scale * W, lambda W: rate * W / np.linalg.norm(W, axis=1, keepdims=True), 1.0)
+        assert finding.verdict is verdict

@@ -93,3 +93,13 @@ def test_zero_weights_and_wrong_sizes_raise_an_error():
         spherical_push(w * 0, w_star, x)
     with pytest.raises(UserError, match="entries"):
         spherical_push(w[:3], w_star, x)
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_coordinates_with_the_first_moments_of_a_gaussian_are_not_spherical(d):
+    """All moments up to the fifth agree with those of N(0, I), but three values are not spherical."""
+    rng = np.random.default_rng(d)
+    x = torch.from_numpy(rng.choice([-math.sqrt(3), 0, math.sqrt(3)], p=[1 / 6, 2 / 3, 1 / 6], size=(200_000, d)))
+    pairs = [(torch.eye(d)[0], torch.ones(d)), *torch.from_numpy(rng.standard_normal((3, 2, d)))]
+    for w, w_star in pairs:
+        assert spherical_push(w.double(), w_star.double(), x).verdict is Verdict.NOT_APPLICABLE

@@ -66,11 +66,38 @@ def test_a_group_that_does_not_cancel_has_a_gradient():
     assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[2].holds is False
 
 
-def test_the_corollary_is_left_out_where_students_add_a_linear_function():
-    from relulab.subjects.specialization.theorems.prunable_students import _opposite
+@pytest.mark.parametrize("shift", [-0.1, 0.25, 0.4])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_corollary_is_false_where_students_add_a_linear_function(shift, scale):
+    from relulab.subjects.specialization.theorems.prunable_students import counterexample
 
-    assert len(rl.specialization.prunable_students(*exact_pair(), Box.around(3)).conclusion) == 2
-    assert len(rl.specialization.prunable_students(*_opposite(), Box.around(3)).conclusion) == 1
+    star, net = counterexample(shift)
+    for W in (star.W[1], star.b[1], net.W[1], net.b[1]):
+        W.data *= scale
+    x = Box.around(3).draw(2000, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        assert (star(x) - net(x)).abs().max() < 1e-12 * star(x).abs().max()
+        w, b, v = net.W[0][0], net.b[0][0, 0], net.W[1][0]
+        spare = torch.tensor([6, 7, 8, 9, 11, 12])  # the others are on hyperplanes of the teacher
+        added = ((x @ w[:, spare] + b[spare]).relu() @ v[spare]).abs().max()
+    finding = rl.specialization.zero_contribution(star, net, Box.around(3))
+    assert finding.verdict is Verdict.REFUTED and 0.8 * added <= finding.conclusion[0].measured
+    assert (
+        rl.specialization.zero_contribution(star, net, Box.around(3), one_sided=True).verdict is Verdict.NOT_APPLICABLE
+    )
+    theorem_2 = [rl.specialization.prunable_students(star, net, Box.around(3), one_side=side) for side in (False, True)]
+    assert [finding.verdict for finding in theorem_2] == [Verdict.HOLDS, Verdict.REFUTED]
+
+
+def test_a_student_without_input_weights_adds_a_constant():
+    star, net = exact_pair()
+    wide = rl.MLP((3, net.widths[1] + 1, 5), dtype=torch.float64)
+    for new, old in zip((*wide.W, *wide.b), (*net.W, *net.b), strict=True):
+        new.data[tuple(slice(0, n) for n in old.shape)] = old.data
+    wide.b[0].data[0, 0, -1], wide.W[1].data[0, -1] = 0.5, 1.0
+    wide.b[1].data -= 0.5
+    finding = rl.specialization.zero_contribution(star, wide, Box.around(3))
+    assert finding.verdict is Verdict.REFUTED and finding.conclusion[0].measured == pytest.approx(0.5, rel=1e-6)
 
 
 def not_applicable(star, net, which: int, box: Box | None = None):
@@ -230,3 +257,15 @@ def test_independence_does_not_depend_on_the_size_of_the_box():
     for size in (1.0, 1e6, 1e100):
         scaled = Nodes(nodes.w, nodes.b * size)
         assert rl.specialization.relu_independence(scaled, Box.around(3, size)).verdict is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(("bias", "verdict"), [(1.0, Verdict.HOLDS), (1e5, Verdict.INCONCLUSIVE)])
+def test_rounding_that_hides_the_gradient_decides_nothing(bias, verdict):
+    """Two students with a large bias cancel, and raise the rounding error of all gradients."""
+    star, net = exact_pair()
+    wide = rl.MLP((3, net.widths[1] + 2, 5), dtype=torch.float64)
+    for new, old in zip((*wide.W, *wide.b), (*net.W, *net.b), strict=True):
+        new.data[tuple(slice(0, n) for n in old.shape)] = old.data
+    wide.W[0].data[0, 0, -2:], wide.b[0].data[0, 0, -2:] = 1.0, bias
+    wide.W[1].data[0, -2], wide.W[1].data[0, -1] = 1.0, -1.0
+    assert rl.specialization.student_specialization(star, wide, Box.around(3)).verdict is verdict

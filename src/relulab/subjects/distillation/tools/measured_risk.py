@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float64
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.show.words import number
@@ -63,6 +64,7 @@ def measured(
     X, w_star = transfer(X, w_star)
     d = X.shape[1]
     n = max(1, min(d - 1, len(X) // 4, 20)) if n is None else n
+    fits = () if law is None else (_fits(law, EstimatedAngles.of(X, w_star, None).angles),)
     law = law or EstimatedAngles.of(X, w_star, confidence)
     rng = stream(0, Role.CHANCE, seed)
     curve = sample_risks(X, w_star, [n], sets=sets, rng=rng, learner=learner, confidence=SURE)
@@ -70,7 +72,26 @@ def measured(
         "Transfer sets have full rank, as they do when inputs have a density", float(curve.rank[0]), ">=", min(n, d),
         detail=f"the mean rank of sets of {n:,} points in {d:,} dimensions is {curve.rank[0]:.5g}",
     )  # fmt: skip
-    return Measured(law, curve, n, d, (full,))
+    return Measured(law, curve, n, d, (full, *fits))
+
+
+def _fits(law: AngleLaw, angles: Float64[np.ndarray, " N"]) -> Check:
+    """Check a given distribution against the angles of the sample, by their Kolmogorov distance.
+
+    By the Dvoretzky–Kiefer–Wolfowitz inequality, the distance of N angles from their own distribution exceeds
+    √(log(2/q)/(2N)) with probability at most q.
+    """
+    N = len(angles)
+    above = 1 - np.arange(N + 1) / N  # the share of angles from the i-th on
+    distance = max(
+        float(np.abs(law.p(angles) - above[:-1]).max()),
+        float(np.abs(law.p(np.nextafter(angles, 2)) - above[1:]).max()),
+    )
+    allowed = math.sqrt(math.log(2 / (1 - SURE)) / (2 * N))
+    return Check(
+        "The angles of the sample have the given distribution", distance, "<=", allowed,
+        detail=f"shares and probabilities differ by up to {number(distance)}; up to {number(allowed)} is chance",
+    )  # fmt: skip
 
 
 def case(index: int, law: PolynomialAngles, d: int = 20, N: int = 3000) -> dict:

@@ -18,7 +18,7 @@ from torch import Tensor
 from relulab.core.angle import norms
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
-from relulab.flow.adaptive import Field, Weights, as_array, flow, integral, pieces
+from relulab.flow.adaptive import Field, Weights, absolute_tolerance, as_array, flow, integral, pieces
 from relulab.flow.trajectory import Trajectory
 from relulab.lab.show.words import differ
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
@@ -110,24 +110,26 @@ def _two_sides(
     return logs[:, 1:] - logs[:, :1], sums[:, 1:] - sums[:, :1]
 
 
-def _nonzero(W: Float[np.ndarray, "*t n d"]) -> Check:
+def _nonzero(W: Float[np.ndarray, "*t n d"], error: float = 0.0) -> Check:
     smallest = float(norms(W).min())
-    says, detail = "No ‖w_k‖ is zero along the path", f"the smallest is {smallest:.3g}"
-    return Check(says, smallest, ">=", float(np.finfo(float).tiny), detail=detail)
+    detail = f"the smallest is {smallest:.3g}" + (f" ± {error:.2g}" if error else "")
+    return Check("No ‖w_k‖ is zero along the path", smallest, ">=", float(np.finfo(float).tiny), error, detail=detail)
 
 
 def _conditions(path: Trajectory[np.ndarray], r: Field, velocity: Field | None, times: np.ndarray) -> tuple[Check, ...]:
     edges, within = pieces(path, times)
     Ws = path.at(np.union1d(edges, within))
-    if velocity is None or not norms(Ws).min() > 0:
-        return (_nonzero(Ws),)
+    # The solver's absolute error must be a small share of every norm, because the check looks at ln‖w_k‖.
+    nonzero = _nonzero(Ws, absolute_tolerance(Ws[0], TIGHT) / RESOLUTION)
+    if velocity is None or not nonzero.holds:
+        return (nonzero,)
     given, required = (np.stack([field(W) for W in Ws]) for field in (velocity, partial(multiplied, r)))
     size = max(float(np.abs(given).max()), float(np.abs(required).max()), float(np.finfo(float).tiny))
     rounding = 4 * EPS * sum(path.end.shape)  # sums over students and over coordinates
     deviation = float(np.abs(given - required).max()) / size
     says = "The flow has the form ẇ_k = ‖w_k‖ r_k"
     detail = f"{differ(deviation, rounding)}, relative to the largest velocity"
-    return _nonzero(Ws), Check(says, deviation, "==", 0.0, rounding, detail=detail)
+    return nonzero, Check(says, deviation, "==", 0.0, rounding, detail=detail)
 
 
 def common_residue(

@@ -1,13 +1,12 @@
-r"""SS.T2 with C1, unspecialized students can be pruned (SS theorem 2, corollary 1, sections C.5, C.6; S0 theorem 3).
+r"""SS.T2, unspecialized students can be pruned (SS theorem 2, section C.5; S0 theorem 3).
 
 Let the conditions of SS.T1 hold, that is, zero gradient on an open region. Consider a hyperplane that carries students
 but no teacher node. If it is observed by students whose output weights v_k span R^C, then Σ v_k ‖w_k‖ = 0 over the
-students on it. If this holds for all such hyperplanes, unspecialized students together add nothing to the output
-(corollary 1).
+students on it.
 
 The sum runs over students on both sides of the hyperplane because zero gradient determines only the bend:
 σ(z) − σ(−z) = z has none. So the sum over one side alone need not vanish, which is the negative control. For the same
-reason, the corollary requires that all students on such a hyperplane are active on the same side.
+reason corollary 1, that unspecialized students together add nothing to the output, is false: see SS.C1.
 """
 
 import math
@@ -46,7 +45,7 @@ def prunable_students(
     if not isinstance(region, Box):
         return Finding(finite(teacher, student, region), ())
     pair = creases(teacher, student, region)
-    spare, (observed, resolution) = unspecialized(pair), _observed(pair)
+    spare, (observed, resolution) = unspecialized(pair), bends_known(pair)
     tested = spare & observed
     conditions = (*zero_gradient(pair), _enough(int(tested.sum()), int(spare.sum())))
     nodes = lowest(pair.student)
@@ -62,16 +61,7 @@ def prunable_students(
     detail = f"the largest norm of such a sum is {number(largest)}; up to {number(error)} is rounding"
     if s is None:
         detail = "unknown, because there is no such hyperplane"
-    conclusion = [Check(says, largest, "==", 0.0, error, detail=detail)]
-    # students without weights must not add a constant either
-    idle = bool((pair.v[pair.of < 0] * nodes.b[pair.of < 0, None].clamp(min=0) == 0).all())
-    if tested.any() and bool((observed | ~spare).all()) and not (pair.opposite & spare).any() and idle:
-        reach = pair.box.reach(pair.planes).abs().amax(0)[spare]
-        most, rounding = float(reach @ sums[spare]), float(reach @ resolution[spare])
-        says = "All unspecialized students together add nothing to the outputs on the box (corollary 1)"
-        detail = f"they add at most {number(most)}; up to {number(rounding)} is rounding"
-        conclusion.append(Check(says, most, "==", 0.0, rounding, detail=detail))
-    return Finding(conditions, tuple(conclusion))
+    return Finding(conditions, (Check(says, largest, "==", 0.0, error, detail=detail),))
 
 
 def _enough(tested: int, spare: int) -> Check:
@@ -86,7 +76,7 @@ def unspecialized(pair: Creases) -> Bool[Tensor, " s"]:
     return spare
 
 
-def _observed(pair: Creases) -> tuple[Bool[Tensor, " s"], Float[Tensor, " s"]]:
+def bends_known(pair: Creases) -> tuple[Bool[Tensor, " s"], Float[Tensor, " s"]]:
     """Creases observed by students whose output weights span R^C, and the error to which their bends are known.
 
     A gradient of zero up to its allowance implies |v_kᵀ bend| ≤ allowance_k / reach for every observer k. So ‖bend‖ is
@@ -129,6 +119,28 @@ def _opposite() -> tuple[MLP, MLP]:
     return star, wider
 
 
+def counterexample(shift: float = 0.25) -> tuple[MLP, MLP]:
+    """A teacher and an exact student in which unspecialized students carry a part of the output.
+
+    Teacher node 0 with σ(z) is represented by σ(−z). The missing z comes from σ(z + c) − σ(−z − c) = z + c on a
+    hyperplane of their own, and the output bias removes c.
+
+    Args:
+        shift: The distance c of this hyperplane from that of the teacher node.
+    """
+    star, net = exact_pair()
+    (w, b), v = lowest(star), star.W[1].data[0, 0]
+    rows = [(-w[0], -b[0], v), (w[0], b[0] + shift, v), (-w[0], -b[0] - shift, -v)]
+    W, B, V = (torch.stack(part) for part in zip(*rows, strict=True))
+    kept = [k for k in range(net.widths[1]) if k not in (0, 4)]  # these two represent teacher node 0
+    wider = MLP((3, len(kept) + len(rows), 5), dtype=torch.float64)
+    wider.W[0].data[0] = torch.cat([net.W[0].data[0, :, kept], W.T], 1)
+    wider.b[0].data[0, 0] = torch.cat([net.b[0].data[0, 0, kept], B])
+    wider.W[1].data[0] = torch.cat([net.W[1].data[0, kept], V])
+    wider.b[1].data[0, 0] = net.b[1].data[0, 0] - shift * v
+    return star, wider
+
+
 THEOREM = Theorem(
     id="SS.T2",
     title="Unspecialized students can be pruned",
@@ -143,11 +155,10 @@ THEOREM = Theorem(
         "w_k": "input weights of student k",
     },
     in_print="The sum must run over students on both sides of the hyperplane: a ReLU and its mirror image differ by a "
-    "linear function, which has no bend. Such students may add a linear function, so corollary 1 also requires that "
-    "all students on the hyperplane are active on the same side. The text does not mention this. Here both sides are "
-    "summed, and the corollary is checked only where it applies.",
-    source="SS theorem 2 and corollary 1, sections C.5 and C.6; S0 theorem 3",
-    ids=("SS.C1", "S0.T3"),
+    "linear function, which has no bend. Here both sides are summed. Such students may add a linear function, so they "
+    "can only be pruned together with a correction, and corollary 1 is false (SS.C1).",
+    source="SS theorem 2, section C.5; S0 theorem 3",
+    ids=("S0.T3",),
     check=prunable_students,
     on={TeacherStudent: of_networks},
     demonstrations=(
@@ -160,6 +171,11 @@ THEOREM = Theorem(
             "The same, and students on both sides of a hyperplane",
             Verdict.HOLDS,
             lambda: prunable_students(*_opposite(), Box.around(3)),
+        ),
+        Demonstration(
+            "Two unspecialized students that carry a part of the output (SS.C1)",
+            Verdict.HOLDS,
+            lambda: prunable_students(*counterexample(), Box.around(3)),
         ),
         Demonstration(
             "No unspecialized students",

@@ -32,6 +32,7 @@ from relulab.nets.mlp import as_mlp
 
 SIGMAS = 4.0  # a number agrees with its expectation within this many standard errors
 RESOLUTION = 0.1  # with a larger error, as a share of the push at θ = 0, the conclusion is undecided
+HARMONICS = 12  # number of harmonics of the angle in the plane of w and w* that are tested
 ROUNDING = 1e-13  # relative to the push at θ = 0; the only error where x z f* has no variance
 
 
@@ -42,8 +43,9 @@ def spherical_push(
 
     The sample is tested for moments that every spherical distribution has: mean zero, E[xxᵀ] = (E‖x‖²/d) I, and
     E(uᵀx)⁴ = 3 E‖x‖⁴/(d(d + 2)) for unit vectors u along w, w*, their sum and difference, the first axis and the
-    diagonal. Each condition uses the largest z-score, with a bound that grows with the number of scores. The test can
-    show that a distribution is not spherical, but no sample can prove that it is.
+    diagonal. In the plane of w and w*, all angles must be equally likely, weighted by ‖x‖². Each condition uses the
+    largest z-score, with a bound that grows with the number of scores. The test can show that a distribution is not
+    spherical, but no sample can prove that it is.
 
     Args:
         w: Weights of the student node, (d,), d ≥ 2, not zero.
@@ -75,12 +77,16 @@ def spherical_push(
     error = SIGMAS * float(inside.var(0).sum().sqrt()) / math.sqrt(len(x)) + ROUNDING
     says = "In the plane of w and w*, the mean of x z f* equals the closed form"
     gap = float(inside.mean(0).norm())
-    detail = f"{differ(gap, error)}, relative to the push at θ = 0"
-    conclusion = [Check(says, gap, "==", 0.0, error, RESOLUTION, detail)]
+    in_plane = Check(
+        says, gap, "==", 0.0, error, RESOLUTION, f"{differ(gap, error)}, relative to the push at θ = 0"
+    )  # fmt: skip
+    conditions = [*_sphericity(w, w_star, x), _uniform_angles(x @ plane)]
     if x.shape[1] > 2:
+        # Reflection at the plane does not change a spherical distribution, so this can only fail with another one.
         outside = torch.linalg.qr(torch.cat([plane, torch.eye(len(w), dtype=x.dtype)], 1)).Q[:, 2 : len(w)]
-        conclusion.append(_z_scores("The mean of x z f* has no component outside this plane", gaps @ outside, ROUNDING))
-    return Finding(_sphericity(w, w_star, x), tuple(conclusion))
+        says = "The plane of w and w* is a plane of symmetry: x z f* has mean zero outside it"
+        conditions.append(_z_scores(says, gaps @ outside, ROUNDING))
+    return Finding(tuple(conditions), (in_plane,))
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
@@ -144,6 +150,18 @@ def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
         _by_chance("The mean products of different coordinates are zero", float(z), d * (d - 1) // 2),
         _z_scores(fourth, along**4 - 3 * square**2 / (d * (d + 2))),
     )
+
+
+def _uniform_angles(x: Float[Tensor, "N 2"]) -> Check:
+    """Check that r² e^{ikφ} has mean zero for k ≤ 12, in polar coordinates (r, φ) of the plane of w and w*.
+
+    The push in this plane depends on the distribution only through these means and E r², with weights that fall as
+    1/k², so a distribution that passes this test has the push of a spherical one.
+    """
+    phi, square = torch.atan2(x[:, 1], x[:, 0])[:, None], x.square().sum(1, keepdim=True)
+    k = torch.arange(1, HARMONICS + 1, dtype=x.dtype)
+    waves = square * torch.cat([(k * phi).cos(), (k * phi).sin()], 1)
+    return _z_scores(f"In the plane of w and w*, ‖x‖² is spread evenly over all angles ({HARMONICS} harmonics)", waves)
 
 
 def _z_scores(says: str, values: Float[Tensor, "N k"], rounding: float = 0.0) -> Check:

@@ -22,13 +22,15 @@ from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, absolute
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.terms import GRADIENT, PAIR
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases, creases, gradient_at, largest_gradient, seen
 from relulab.subjects.specialization.tools.nodes import apart, lowest
 from relulab.subjects.specialization.tools.teacher import teacher as random_teacher
+
+RESOLVED = 1e-6  # largest rounding error of a gradient that counts as zero, as a share of the teacher's part of it
 
 
 def student_specialization(
@@ -73,17 +75,29 @@ def zero_gradient(pair: Creases) -> tuple[Check, ...]:
     distance = alignment(star, star, either_side=True).fill_diagonal_(torch.inf).min()
     low, high = pair.box.reach(star)
     visible = int(((low < 0) & (high > 0)).sum())
-    bound, allowance = largest_gradient(pair)
-    k = (bound / allowance.clamp(min=torch.finfo(bound.dtype).tiny)).argmax()
     detail = f"{visible:,} of {len(star.w):,} do"
-    largest, rounding = float(bound[k]), float(allowance[k])
-    zero = f"|g_1| is at most {number(largest)}; up to {number(rounding)} is rounding"
     return (
         Check("No two teacher nodes share a hyperplane", float(distance), ">=", 2 * pair.same,
               detail=apart(float(distance), 2 * pair.same)),
         Check("The boundaries of all teacher nodes meet the box", visible, "==", len(star.w), detail=detail),
-        Check("The gradient g_1 is zero on the box", largest, "==", 0.0, rounding, detail=zero),
+        _zero(pair),
     )  # fmt: skip
+
+
+@torch.no_grad()
+def _zero(pair: Creases) -> Check:
+    """Check g_1 = 0. It is undecided if rounding is not far below the teacher's part z_k v_kᵀf* of the gradient."""
+    bound, allowance = largest_gradient(pair)
+    tiny = torch.finfo(bound.dtype).tiny
+    resolution = RESOLVED * (pair.v.abs() @ absolute(pair.teacher)(pair.box.farthest[None])[0, 0])
+    zero = bool((bound <= allowance).all())
+    k = (allowance / resolution.clamp(min=tiny) if zero else bound / allowance.clamp(min=tiny)).argmax()
+    largest, rounding, limit = (float(values[k]) for values in (bound, allowance, resolution))
+    detail = f"|g_1| is at most {number(largest)}; up to {number(rounding)} is rounding"
+    if zero and rounding > limit:
+        detail += f", which is too much: the teacher's part of g_1 is about {number(limit / RESOLVED)}"
+    says = "The gradient g_1 is zero on the box"
+    return Check(says, largest, "==", 0.0, rounding, limit if zero else math.inf, detail=detail)
 
 
 def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> tuple[Check, ...]:
