@@ -67,7 +67,7 @@ def absorbing_sectors(
     return Finding(conditions, (
         Check(f"Some neurons enter {'a sector' if everywhere else 'the extremal sector of their sign'}",
               count or math.nan, ">=", 1,
-              detail=f"{count:,} of {code.shape[1]:,} neurons do, and W changes by {moved:.2g} of ‖W‖"),
+              detail=f"{count:,} of {code.shape[1]:,} neurons do, and the weights change by {moved:.2g} of their size"),
         Check("None of these neurons leaves its sector", left, "==", 0,
               detail=f"{left:,} of {count:,} neurons do, in {len(path):,} snapshots"),
         Check("From then on, these neurons stay active on the same points", changed, "==", 0,
