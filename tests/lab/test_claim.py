@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from relulab.lab.claim import claim, rank_correlation
+from relulab.lab.theorem import Verdict
 
 
 @pytest.mark.parametrize("relation, bound, verdict", [
@@ -76,3 +77,26 @@ def test_rank_correlation_of_a_constant_or_of_nan_is_undefined():
 def test_intervals_stay_within_what_is_possible():
     c = claim("X", "a share", [0.9, 1.0, 1.0, 0.7, 1.0], ">", 0.5, within=(0, 1))
     assert c.high == 1 and c.low < c.measured
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "verdict"),
+    [(5, 0, Verdict.INCONCLUSIVE), (6, 0, Verdict.HOLDS), (13, 3, Verdict.HOLDS), (11, 5, Verdict.INCONCLUSIVE),
+     (0, 6, Verdict.REFUTED)],
+)  # fmt: skip
+def test_a_share_of_seeds_has_an_exact_interval(yes, no, verdict):
+    from scipy.stats import binomtest
+
+    c = claim("X", "most seeds do", [1.0] * yes + [0.0] * no, ">", 0.5, within=(0, 1), trials=1)
+    interval = binomtest(yes, yes + no).proportion_ci(0.95)
+    assert (c.low, c.high) == pytest.approx((interval.low, interval.high)) and c.verdict is verdict
+
+
+def test_shares_of_many_cases_know_how_many_they_were():
+    all_of_them = claim("X", "always", [1.0] * 10, ">", 0.999, within=(0, 1), trials=200)
+    assert all_of_them.low == pytest.approx(0.99816, abs=1e-5) and all_of_them.verdict is Verdict.INCONCLUSIVE
+    assert claim("X", "always", [1.0] * 10, ">", 0.99, within=(0, 1), trials=200).verdict is Verdict.HOLDS
+    spread = [0.2, 0.9, 0.4, 0.8, 0.7, 0.3]  # seeds differ by more than chance, so their interval is the wider one
+    assert claim("X", "often", spread, ">", 0, within=(0, 1), trials=1000) == claim(
+        "X", "often", spread, ">", 0, within=(0, 1)
+    )

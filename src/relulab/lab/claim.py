@@ -71,8 +71,13 @@ def claim(
     note: str = "",
     within: tuple[float, float] = (-math.inf, math.inf),
     statistic: str = "",
+    trials: int | None = None,
 ) -> Claim:
     """Judge a claim on the mean of ``values`` over seeds, with its 95% Student interval.
+
+    If each value is a share of ``trials`` independent cases, the interval contains the exact one of Clopper and Pearson
+    for all cases together, because equal values say nothing of the cases that were not tried. With one case per seed,
+    it is the exact one: five of five seeds do not show that the share is above a half.
 
     The verdict is INCONCLUSIVE if a seed has no value (NaN), because leaving such seeds out would select the seeds that
     worked. With fewer than five seeds, which may agree by chance, it is NOT_JUDGED.
@@ -86,6 +91,7 @@ def claim(
         note: What a reader should also know, for example why the claim was refuted.
         within: The smallest and the largest possible value; the interval is clipped to them.
         statistic: What the values are: "rank correlation between strength and best correlation after 5 epochs".
+        trials: The number of independent cases of which each value is a share; 1 if each value is 0 or 1.
 
     >>> claim("X.1", "The difference is positive", [0.9, 1.0, 1.1, 0.8, 1.2], ">", 0).verdict.name
     'HOLDS'
@@ -100,10 +106,20 @@ def claim(
     mean = float(x.mean())
     half = half_width(n) * float(x.std(ddof=1)) if n > 1 else np.inf
     low, high = (float(x) for x in np.clip([mean - half, mean + half], *within))
+    if not missing and trials:
+        exact = _exact(x.sum() * trials, n * trials)
+        low, high = exact if trials == 1 else (min(low, exact[0]), max(high, exact[1]))
     beyond, short = (low > bound, high < bound) if relation == ">" else (high < bound, low > bound)
     verdict = Verdict.HOLDS if beyond else Verdict.REFUTED if short else Verdict.INCONCLUSIVE
     judged = Claim(id, says, mean, low, high, criterion, verdict, note, statistic, tuple(x.tolist()))
     return judged if n >= FEWEST else judged.unjudged(f"{n} seed{'s' * (n != 1)}, a verdict needs {FEWEST}")
+
+
+def _exact(count: float, total: int) -> tuple[float, float]:
+    from relulab.core.share import clopper_pearson  # needs SciPy, like half_width
+
+    low, high = clopper_pearson(round(float(count)), total, confidence=LEVEL)
+    return float(low), float(high)
 
 
 def half_width(n: int) -> float:

@@ -205,6 +205,7 @@ class Recovery(TwoLayer):
                 note,
                 within=(0, 1),
                 statistic=f"{share}, at polarity p = {least:g}",
+                trials=1,
             ),
             Statement(
                 "S0.F11.polarity-gap",
