@@ -34,7 +34,7 @@ CHUNK = 5000  # points per evaluation of the gradient
 class Misalignment(TrainedStudy):
     """Does the distance of a teacher node from its nearest student fall together with the gradient?
 
-    Theorem 5 of S0 bounds this distance by a power of ε/|α_kj| slightly below 1, where ε is the largest gradient. It
+    Theorem 5 of S0 bounds this distance by ε^{1−δ}/|α_kj| for any δ > 0, where ε is the largest gradient. It
     assumes infinitely many points, so SGD gets new points every epoch. The study estimates ε by the largest |g_1| over
     held-out points and hidden nodes, and compares it with the alignment error of every teacher node during training.
     """
