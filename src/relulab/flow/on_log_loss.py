@@ -25,7 +25,7 @@ from relulab.core.short_repr import short_repr
 
 State = TypeVar("State")
 DENSE = 50  # number of first steps with a snapshot at each
-STILL = 1e-12  # relative speed below which a lane counts as stationary
+STILL = 1e-12  # relative speed, in units of the largest ‖x_i‖, below which a lane counts as stationary
 PATIENCE = 1000  # number of steps before lanes are checked for progress
 FINE = 8  # changes of weights are smaller than falls of log ℓ: while weights grow from a small start, errors add up
 GAIN = 0.01  # decrease of log ℓ that counts as progress
@@ -50,8 +50,10 @@ class Dynamics(Protocol[State]):
     """The dynamics of a state.
 
     ``pull`` returns −∇ log ℓ, ``moved`` the state after a step of length h, and ``course`` the direction of a step,
-    given the pulls at its start and at its midpoint.
+    given the pulls at its start and at its midpoint. ``X`` are the points of each lane.
     """
+
+    X: Float64[Tensor, "lane n d"]
 
     def pull(self, state: State) -> Pull: ...
     def moved(self, state: State, along: tuple[Tensor, ...], h: Float64[Tensor, " lane"]) -> State: ...
@@ -111,13 +113,14 @@ def follow(
         The state and the clock at the end, and whether ``look`` ended the flow.
     """
     due, pull, before = clock.steps, dynamics.pull(state), None
+    still = STILL * dynamics.X.norm(dim=-1).amax(-1)
     stalled = torch.zeros_like(pull.log_loss, dtype=torch.bool)
     while True:
         clock = clock._replace(log_loss=pull.log_loss)
         if clock.steps >= PATIENCE and (before is None or clock.steps >= 2 * before[0]):
             stalled |= _stalled(before[1], pull) if before else stalled
             before = clock.steps, pull
-        moving = (-pull.log_loss < until) & (pull.square > 0) & (pull.speed > STILL) & ~stalled
+        moving = (-pull.log_loss < until) & (pull.square > 0) & (pull.speed > still) & ~stalled
         end = clock.steps >= steps or not moving.any()
         if clock.steps >= due or end:
             due = clock.steps + (1 if clock.steps < DENSE else math.ceil(0.05 * clock.steps))

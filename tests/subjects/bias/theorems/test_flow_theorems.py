@@ -272,3 +272,18 @@ def test_a_path_that_does_not_move_shows_nothing(monkeypatch):
 def test_vectors_that_are_slightly_longer_are_no_solution(size):
     data = OppositeOrthants(20).draw(stream(0, Role.DEMONSTRATION, 11), 200)
     assert kkt_point(data).verdict is Verdict.HOLDS and kkt_point(data, size=size).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_the_scale_of_the_points_does_not_end_the_flow(scale):
+    """Weights divided by the root of the scale have the same outputs."""
+    data = OppositeOrthants(2).draw(stream(0, Role.DEMONSTRATION, 12), 6)
+    scaled = Labeled(data.X * scale, data.y)
+    assert balanced_neurons(scaled, width=3, size=0.01 / scale**0.5, steps=5).verdict is Verdict.HOLDS
+
+
+def test_points_of_different_lengths_have_the_same_solution_up_to_rounding():
+    data = OppositeOrthants(5).draw(stream(0, Role.DEMONSTRATION, 11), 30)
+    lengths = torch.from_numpy(10.0 ** stream(1, Role.DEMONSTRATION, 11).uniform(-3, 3, (30, 1)))
+    data = Labeled(data.X * lengths, data.y)
+    assert kkt_point(data).verdict is Verdict.HOLDS and kkt_point(data, size=1 + 1e-6).verdict is Verdict.REFUTED

@@ -57,19 +57,20 @@ def kkt_point(data: Labeled, *, width: int = 10, seed: int = 0, size: float = 1.
     theta = torch.cat([W.flatten(), a])
     sides = (vectors.positive, vectors.negative)
     rounding = ROUNDING * (max(side.residual for side in sides) + (W.shape[0] + W.shape[1]) * torch.finfo(W.dtype).eps)
-    reach = max(1.0, float(torch.stack(lengths).max() * data.X.norm(dim=1).max()))  # of the terms of a margin
-    below = max(0.0, 1 - float(margins.min()))
-    slack = float((lam * (margins - 1)).abs().max() / lam.sum())
+    # A margin is a sum of terms up to ‖w₊‖‖x_i‖ or ‖w₋‖‖x_i‖, and rounded accordingly.
+    reach = (torch.stack(lengths).max() * data.X.norm(dim=1)).clamp(min=1.0)
+    below = float(((1 - margins).clamp(min=0) / reach).max())
+    slack = float((lam * (margins - 1) / reach).abs().max() / lam.sum())
     gap = float((theta - pull).norm() / theta.norm())
     return Finding(conditions, (
-        Check("Feasibility, y_i f(x_i) ≥ 1 for every i", below, "==", 0.0, rounding * reach, RESOLUTION,
-              detail=f"the minimum is {float(margins.min()):.12g}, must be at least 1; up to {rounding * reach:.2g} is "
-              "rounding"),
+        Check("Feasibility, y_i f(x_i) ≥ 1 for every i", below, "==", 0.0, rounding, RESOLUTION,
+              detail=f"the minimum is {float(margins.min()):.12g}, must be at least 1; up to {rounding:.2g} of the "
+              "terms of a sum is rounding"),
         Check("Dual feasibility, λ_i ≥ 0 for every i", float(lam.min()), ">=", 0.0,
               detail=f"the minimum is {float(lam.min()):.3g}, must be at least 0"),
         Check("Complementary slackness, λ_i (y_i f(x_i) − 1) = 0 for every i", slack, "==", 0.0,
-              rounding * reach, RESOLUTION,
-              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i; up to {rounding * reach:.2g} is rounding"),
+              rounding, RESOLUTION,
+              detail=f"the largest absolute value is {slack:.2g} of Σ_i λ_i; up to {rounding:.2g} is rounding"),
         Check("Stationarity, θ = Σ_i λ_i y_i ∂f(x_i)", gap, "==", 0.0, rounding, RESOLUTION,
               detail=f"the two sides differ by {gap:.2g} of ‖θ‖; up to {rounding:.2g} is rounding"),
     ))  # fmt: skip
