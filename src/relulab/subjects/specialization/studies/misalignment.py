@@ -34,9 +34,10 @@ CHUNK = 5000  # points per evaluation of the gradient
 class Misalignment(TrainedStudy):
     """Does the distance of a teacher node from its nearest student fall together with the gradient?
 
-    Theorem 5 of S0 bounds this distance by ε^{1−δ}/|α_kj| for any δ > 0, where ε is the largest gradient. It
-    assumes infinitely many points, so SGD gets new points every epoch. The study estimates ε by the largest |g_1| over
-    held-out points and hidden nodes, and compares it with the alignment error of every teacher node during training.
+    Theorem 5 of S0 bounds this distance by any power of ε below 1, divided by |α_kj|, where ε is the largest gradient.
+    It assumes infinitely many points, so SGD gets new points every epoch. The study estimates ε by the largest |g_1|
+    over held-out points and hidden nodes, and compares it with the alignment error of every teacher node during
+    training.
     """
 
     name: ClassVar = "misalignment"

@@ -1,6 +1,7 @@
 """S0 section 5.3: how slowly a student turns when it starts opposite to a teacher node."""
 
 import math
+from itertools import cycle
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -23,7 +24,8 @@ STYLES = {
     "fixed norm": ("gradient flow, norm held fixed", {"color": GOLD, "ls": (0, (6, 2)), "marker": "D"}),
     "gradient": ("gradient flow, fan-out fixed", {"color": TEAL, "ls": "-.", "marker": "^"}),
 }
-FAN_OUTS = {-1: (RED, "v"), 0: (GOLD, "o"), 1: (TEAL, "^")}  # color and marker by the sign of v(0) − ‖w(0)‖
+FAN_OUTS = {-1: RED, 0: GOLD, 1: TEAL}  # color by the sign of v(0) − ‖w(0)‖
+MARKERS = "vsoD^PX<>*"
 STRAIGHT = 0.05  # largest distance from a straight line, relative to the range of times, that counts as one
 WHY = (
     "Near θ = π the gates of student and teacher hardly overlap, so w is not pushed toward w* and ‖w‖ shrinks as "
@@ -70,7 +72,7 @@ class SlowEscape(Study):
         "fan-out": "The same time under gradient flow that also trains the fan-out v. Left: versus ϵ, one line for "
         "each ratio v(0)/‖w(0)‖ at the start; dashed lines are the laws 2π/ϵ of a balanced start and (3π²/2) (‖w(0)‖² "
         "− v(0)²)/ϵ⁴ of a smaller fan-out, for the median norm. Right: versus the ratio, one line for each ϵ. The "
-        "three phases meet at the ratio 1. Lines are medians over seeds. Not in the paper.",
+        "three phases meet at the ratio 1. Lines with symbols are medians over seeds. Not in the paper.",
     }
     version: ClassVar = 2  # 2: flows that train the fan-out
 
@@ -145,8 +147,8 @@ class SlowEscape(Study):
         figure, axes = panels(1, 2, width=4.2, height=3.2)
         left, right = axes[0]
         times, norm = result.trained.median("seed"), float(result.norm.median())
-        for ratio in sorted(self.fan_out):
-            color, marker = FAN_OUTS[int(np.sign(ratio - 1))]
+        for ratio, marker in zip(sorted(self.fan_out), cycle(MARKERS), strict=False):
+            color = FAN_OUTS[int(np.sign(ratio - 1))]
             left.plot(times.epsilon, times.sel(ratio=ratio), color=color, marker=marker, ms=4, label=f"{ratio:g}")
             law = (
                 2 * np.pi / times.epsilon
@@ -158,9 +160,9 @@ class SlowEscape(Study):
         left.set(xscale="log", yscale="log", xlabel="ϵ (the initial angle is π − ϵ)")
         left.set_ylabel(f"time until the angle is {self.theta_0 / math.pi:.3g} π")
         left.legend(title="v(0)/‖w(0)‖", fontsize=8)
-        for epsilon in self.epsilon:
+        for epsilon, marker in zip(self.epsilon, cycle(MARKERS), strict=False):
             line = times.sel(epsilon=epsilon).sortby("ratio")
-            right.plot(line.ratio, line, marker="o", ms=4, label=f"{epsilon:g}")
+            right.plot(line.ratio, line, marker=marker, ms=4, label=f"{epsilon:g}")
         right.axvline(1, color=GRAY, ls=":", lw=1)
         right.set(xscale="log", yscale="log", xlabel="v(0)/‖w(0)‖")
         right.set_xticks(sorted(self.fan_out), [f"{ratio:g}" for ratio in sorted(self.fan_out)])
