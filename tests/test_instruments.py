@@ -16,7 +16,8 @@ def test_every_instrument_brings_its_case():
 
 
 def test_a_case_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr("battery.instruments", lambda: {**dict.fromkeys(cases()), "polarity": None})
+    one = instruments()["alignment"]
+    monkeypatch.setattr("battery.instruments", lambda: {**dict.fromkeys(cases(), one), "polarity": one})
     assert missing().startswith("the instrument polarity has no case: add it to CASES in tests/subjects/")
 
 
