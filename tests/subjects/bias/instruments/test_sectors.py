@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -119,3 +120,14 @@ def test_arrays_and_lists_do_as_well_as_tensors_and_the_wider_type_wins():
 def test_shapes_that_do_not_fit_are_said(W, X, says):
     with pytest.raises(UserError, match=says):
         sector(W, X)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_right_angles_of_integers_are_exact_at_any_scale(dtype):
+    rng = np.random.default_rng(0)
+    u, v = (torch.from_numpy(rng.integers(-9, 10, (300, 3))) for _ in range(2))
+    w = torch.linalg.cross(u, v).to(dtype)  # orthogonal to both, and exact
+    for scale in (2.0**-90, 1.0, 2.0**90):
+        for i in range(300):
+            points = torch.stack([u[i], v[i]]).to(dtype) / scale
+            assert not sector(w[i : i + 1] * scale, points, tolerance=0).any()

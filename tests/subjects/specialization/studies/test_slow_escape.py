@@ -75,6 +75,12 @@ def test_a_seed_by_closed_form_and_a_drawing():
     assert set(study.figures(result)) == {"escape", "fan-out"}
 
 
+def test_two_times_fit_any_line_and_support_no_logarithm():
+    study = STUDY.configured("quick", {"epsilon": (0.1, 0.01)})
+    ids = {c.id.removeprefix("S0.T7.escape.") for c in study.claims(made_up(study, -1.0))}
+    assert "trained-1" in ids and not ids & {"trained-1.25", "trained-2"}
+
+
 def test_the_three_phases_of_a_trained_fan_out():
     study = STUDY.configured("quick")
     by_power = {
@@ -123,6 +129,8 @@ def test_small_fan_outs_follow_their_law_from_both_sides_of_the_shortcut():
         law = 1.5 * math.pi**2 * norm**2 * (1 - ratio**2) / epsilon**4
         assert times[-1] / law[-1] == pytest.approx(1, abs=0.01)
         assert (np.diff(times / law) > 0).all()  # smooth where the beginning is no longer integrated
+    nearly_balanced = escape_time_with_fan_out(1.0, 0.9999, 1e-2)  # it turns before v has fallen
+    assert nearly_balanced == pytest.approx(escape_time_with_fan_out(1.0, 1.0, 1e-2), rel=0.1)
 
 
 @pytest.mark.parametrize("given, sentence", [

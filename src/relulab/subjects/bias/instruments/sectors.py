@@ -81,8 +81,9 @@ def sector(
     """
     W, X = tensors(weights=W, points=X)
     check_width(W, X)
-    cosines = unit_rows(W) @ unit_rows(X).T  # of products, some would overflow or underflow
-    return torch.where(cosines.abs() <= rounding(X, tolerance), 0, cosines.sign()).to(torch.int8)
+    W, X = _near_one(W), _near_one(X)
+    products, allowed = W @ X.T, rounding(X, tolerance) * W.norm(dim=-1, keepdim=True) * X.norm(dim=-1)
+    return torch.where(products.abs() <= allowed, 0, products.sign()).to(torch.int8)
 
 
 @instrument(source="IB lemma 2, eqs. 13 and 14", ids=("IB.G", "IB.L2"))
@@ -180,3 +181,9 @@ def rounding(X: Float[Tensor, "n d"], tolerance: float | None = None) -> float:
             f"expected a tolerance in [0, 1), got tolerance {tolerance}: it is the largest |cosine| that counts as 0"
         )
     return tolerance
+
+
+def _near_one(rows: Float[Tensor, "*lane d"]) -> Float[Tensor, "*lane d"]:
+    """Divide each row by a power of two, which does not round, so that its products neither overflow nor underflow."""
+    exponent = torch.frexp(rows.abs().amax(-1, keepdim=True)).exponent
+    return torch.ldexp(rows, -exponent.clamp(min=-100 if rows.dtype == torch.float32 else -1000))

@@ -22,7 +22,7 @@ from scipy.integrate import solve_ivp
 from relulab.core.errors import UserError
 
 TURN = 2 * np.pi
-SHORT = 1e-6
+SHORT, LITTLE = 1e-6, 0.1  # shares of the time and of 1/φ in which v falls to its equilibrium
 
 
 def escape_time_with_fan_out(
@@ -47,9 +47,10 @@ def escape_time_with_fan_out(
         )
     c = (fan_out - norm) * (fan_out + norm)  # v² − r²
     smaller = min(norm, fan_out)
-    if c < 0 and radial_push(epsilon) < SHORT * fan_out * np.sqrt(-c):
+    turn = epsilon * fan_out / (np.pi * abs(c) * norm) if c else np.inf
+    if c < 0 and radial_push(epsilon) < SHORT * fan_out * np.sqrt(-c) and turn < LITTLE:
         # v falls to its equilibrium in a small share of the time. Without p, 1/φ falls by ∫ v/(2πr) dt meanwhile.
-        epsilon = 1 / (1 / epsilon + fan_out / (np.pi * c * norm))
+        epsilon /= 1 - turn
         smaller = 2 * radial_push(epsilon) / np.sqrt(-c)
 
     def slope(log_phi: float, state: np.ndarray) -> list[float]:
