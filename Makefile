@@ -51,6 +51,7 @@ results: reproduce
 
 benchmark: setup
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/depth.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/pruning.py

@@ -42,6 +42,7 @@ def main() -> None:
     start = time.process_time()
     found = rl.specialization.prune(net, x, tolerance=1e-6)
     spent = time.process_time() - start
+    assert isinstance(found.net, rl.MLP)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"prune: {UNITS} units to {found.net.widths[1]}, {found.lost:.1e} of the variance lost")
     print(f"       {spent:.1f} s of processor time, {memory:.2f} GB at most, with the data")

@@ -71,7 +71,7 @@ def missing() -> str:
 def parts(answer: Any) -> list:
     """The tensors and numbers of an answer, out of all tuples that they are in."""
     if isinstance(answer, dict):
-        return list(answer.values())
+        return [part for one in answer.values() for part in parts(one)]
     return [part for one in answer for part in parts(one)] if isinstance(answer, tuple) else [answer]
 
 

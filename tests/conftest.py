@@ -43,9 +43,25 @@ def made_up_digits(tmp_path_factory):
     def idx(array: np.ndarray) -> bytes:
         return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
 
-    for stem, n in (("train", 60), ("t10k", 36)):
+    for stem, n in (("train", 270), ("t10k", 36)):
         labels = rng.permutation(np.arange(n) % 3).astype(np.uint8)
         images = np.stack([np.roll(shapes[label] * 255, rng.integers(-2, 3, 2), (0, 1)) for label in labels])
         (raw / f"{stem}-images-idx3-ubyte").write_bytes(idx(images.astype(np.uint8)))
         (raw / f"{stem}-labels-idx1-ubyte").write_bytes(idx(labels))
     return root
+
+
+@pytest.fixture(scope="session")
+def made_up_data(made_up_digits):
+    """The made-up digits, and two networks with BatchNorm: with depth, biases fall in one and not in the other."""
+    rng, folder = np.random.default_rng(1), made_up_digits / "nets"
+    folder.mkdir()
+    for name, drop, layers in (("falling", 0.5, 7), ("flat", 0.0, 6)):
+        tensors = {}
+        for l in range(layers):
+            n = 8 * (1 + l)
+            mean = rng.standard_normal(n) if name == "falling" else rng.random(n) + 0.1
+            parts = {"weight": rng.random(n) + 0.5, "bias": rng.standard_normal(n) - drop * l, "running_mean": mean}
+            tensors |= {f"bn{l}.{part}": v for part, v in {**parts, "running_var": np.ones(n)}.items()}
+        np.savez(folder / f"{name}.npz", **tensors)
+    return made_up_digits

@@ -112,7 +112,7 @@ class Page(HTMLParser):
             self.sources.add(attributes.get("src") or attributes.get("href") or "")
         if tag == "math":
             self.formulas.append("")
-        if tag in ("math", "pre", "code", "script", "style", "dt"):
+        if tag in ("math", "pre", "code", "script", "style", "dt", "strong"):  # strong: names of parameters
             self.inside.append(tag)
 
     def handle_endtag(self, tag):

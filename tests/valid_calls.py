@@ -72,6 +72,15 @@ def plain() -> nn.Sequential:
     return nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
 
 
+def normed() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
+
+
+def connected() -> rl.specialization.Connection:
+    a, b = rl.torch_default((2, 3, 1), [0]), rl.torch_default((2, 3, 1), [1])
+    return SP.connect(a, b, double(6, 2), double(6, 1), steps=1)
+
+
 def task() -> rl.Task:
     return rl.Task(rl.torch_default((2, 3, 1), [0]), rl.Gaussian(2), seeds=[0], n_train=8, n_held_out=8)
 
@@ -87,6 +96,21 @@ def data() -> rl.Labeled:
 
 def nodes(n: int = 2) -> Any:
     return SP.Nodes(double(n, 2), double(n))
+
+
+def near() -> tuple[Any, Any]:
+    """Two teacher nodes with strongly negative biases, and students near them."""
+    star, b = torch.eye(2).double(), torch.full((2,), -4.0).double()
+    return SP.Nodes(star, b), SP.Nodes(star + 0.005 * star.flip(0), b)
+
+
+def wide() -> dict[str, Any]:
+    """Networks of these nodes."""
+    nets = {"teacher": rl.MLP((2, 2, 1), dtype=torch.float64), "student": rl.MLP((2, 2, 1), dtype=torch.float64)}
+    for net, (w, b) in zip(nets.values(), near(), strict=True):
+        net.W[0].data[0], net.b[0].data[0, 0] = w.T, b
+        net.W[1].data.fill_(1.0)
+    return nets
 
 
 def sample() -> dict[str, Any]:
@@ -117,12 +141,17 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "MLP.lane": lambda: {"self": rl.MLP((2, 3, 1)), "i": 0},
     "MLP.module": lambda: {"self": rl.MLP((2, 3, 1)), "i": 0},
     "MLP.of": lambda: {"modules": plain()},
+    "BatchNormMLP": lambda: {"widths": (2, 3, 1)},
+    "BatchNormMLP.lane": lambda: {"self": rl.BatchNormMLP((2, 3, 1)), "i": 0},
+    "BatchNormMLP.module": lambda: {"self": rl.BatchNormMLP((2, 3, 1)), "i": 0},
+    "BatchNormMLP.of": lambda: {"modules": rl.BatchNormMLP((2, 3, 1)).module()},
     "Residual": lambda: {"widths": (2, 3, 1), "depth": 2},
     "small_normal": lambda: {"widths": (2, 3, 1), "seeds": [0]},
     "torch_default": lambda: {"widths": (2, 3, 1), "seeds": [0]},
     "balanced": lambda: {"widths": (2, 3, 1), "seeds": [0]},
     "residual_default": lambda: {"widths": (2, 3, 1), "seeds": [0], "depth": 2},
     "hidden": lambda: {"net": plain(), "x": torch.zeros(4, 2)},
+    "multiply_adds": lambda: {"net": plain(), "shape": (2,)},
     "load": lambda: {"path": "net.safetensors"},
     "save": lambda: {"net": rl.MLP((2, 3, 1)), "path": "saved.safetensors"},
     # data
@@ -176,6 +205,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "Study.configured": lambda: {"self": Tiny, "preset": "smoke"},
     "Study.differs": lambda: {"self": Tiny(), "preset": "smoke"},
     "Unit": lambda: {"name": "a", "values": {}},
+    "Control": lambda: {"name": "noise", "claims": ("X.1",), "result": xr.Dataset({"a": ("seed", [1.0])})},
     "claim": lambda: {"id": "X.1", "says": "a", "values": [1.0, 2.0], "relation": ">", "bound": 0.0},
     "interval": lambda: {"values": xr.DataArray([0.0, 1.0], dims="seed")},
     "Check": lambda: {"says": "a", "measured": 1.0, "relation": "<=", "bound": 2.0},
@@ -192,12 +222,18 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "bias.absorbing_sectors": lambda: {"data": data(), "width": 8, "size": 1e-2, "until": 2.0, "step": 0.9},
     "bias.balanced_neurons": lambda: {"data": data(), "width": 3, "steps": 2},
     "bias.digit_net": lambda: {"seed": 0},
+    "bias.extremal_gradient": lambda: {"data": data(), "starts": 2},
     "bias.feature_separability": lambda: {"net": plain(), "X": data().X, "y": data().y},
+    "bias.gain_near_a_direction": lambda: {"data": data(), "w": torch.eye(2).double(), "v": torch.ones(2, 2).double()},
     "bias.hard_margin": lambda: {"Z": data().X * data().y[:, None]},
     "bias.kkt_point": lambda: {"data": data()},
+    "bias.lasting_activations": lambda: {"data": data(), "width": 4, "size": 1e-2, "until": 2.0, "step": 0.9},
     "bias.layer_features": lambda: {"net": nn.Sequential(nn.Flatten(), nn.ReLU()), "x": torch.zeros(1, 1, 28, 28)},
     "bias.learned_function": lambda: {"data": data(), "width": 8, "size": 1e-2, "until": 2.0, "step": 0.9},
     "bias.max_margin_neurons": lambda: {"data": data(), "width": 8, "size": 1e-2, "until": 2.0, "step": 0.9},
+    "bias.two_neurons": lambda: {"net": rl.torch_default((2, 4, 1), [0]), "X": data().X},
+    "bias.sliding_neurons": lambda: {"data": data(), "width": 3, "windows": 1},
+    "bias.surviving_neurons": lambda: {"data": data(), "widths": (1,), "starts": 5},
     "bias.two_extremal_directions": lambda: {"X": data().X, "y": data().y, "starts": 8},
     # linear distillation
     "distillation.Angular": lambda: {"d": 3, "law": law},
@@ -209,17 +245,22 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "distillation.angular_risk": lambda: {"alpha": [0.1], "law": law, "d": 3},
     "distillation.angular_risks": lambda: {"task": angular, "n": [1, 2], "sets": 2, "rng": generator()},
     "distillation.approximate_students": lambda: {**sample(), "n": 2, "sets": 4},
+    "distillation.balance_allowance": lambda: {"X": np.eye(2), "w_star": [1.0, 1.0], "start": [[[0.0, 0.1]], [[0.1]]]},
     "distillation.balanced_factors": lambda: {"w": double(3), "rng": generator(), "depth": 2, "widths": 2},
     "distillation.balanced_start": lambda: {**sample(), "rng": 0, "depth": 2, "norm": 1e-3, "widths": 2},
+    "distillation.close_vectors": lambda: {"w": [3.0, 4.0], "v": [3.0, 5.0]},
     "distillation.deep_student": lambda: {**sample(), "steps": 3},
     "distillation.distance_bound": lambda: {"start": 0.1, "depth": 2, "norm": 1.0},
     "distillation.distillation_descent": lambda: {**sample(), "steps": 4},
     "distillation.distillation_flow": lambda: {**sample(), "steps": 20},
     "distillation.from_labels": lambda: {"X": np.eye(2), "y": [0.5, 0.75]},
     "distillation.hard_target": lambda: {"X": np.eye(2), "w_star": [1.0, 1.0]},
+    "distillation.induced_flow": lambda: {**sample(), "steps": 3},
     "distillation.large_margin": lambda: {**sample(), "n": 2, "sets": 4},
     "distillation.largest_start": lambda: {"epsilon": 0.1, "depth": 2, "norm": 1.0},
+    "distillation.loss_rate": lambda: {**sample(), "steps": 3},
     "distillation.margin_bound": lambda: {"gamma": 0.5, "n": 2},
+    "distillation.nearly_balanced_student": lambda: {**sample(), "steps": 3},
     "distillation.nested_students": lambda: sample(),
     "distillation.polynomial_bound": lambda: {"kappa": 1.0, "n": 2},
     "distillation.polynomial_rate": lambda: {**sample(), "n": 2, "sets": 4},
@@ -228,6 +269,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "distillation.shallow_student": lambda: {**sample(), "steps": 20},
     "distillation.soft_labels": lambda: {"X": double(2, 3), "w": double(3)},
     "distillation.strong_monotonicity": lambda: {**sample(), "orders": 2},
+    "distillation.student_in_span": lambda: {**sample(), "until": 1.0},
     "distillation.transfer": lambda: sample(),
     "distillation.transfer_bound": lambda: {"law": law, "n": 2},
     "distillation.transfer_risk_bound": lambda: {**sample(), "n": 2, "sets": 4},
@@ -246,17 +288,43 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
         "self": SP.NearBoundaries(nodes()), "rng": generator(), "n": 3
     },
     "specialization.Nodes": lambda: {"w": double(2, 3), "b": double(2)},
+    "specialization.LayerObserver": lambda: {"teacher": task().teacher, "points": task().held_out()},
+    "specialization.LayerObserver.__call__": lambda: {
+        "self": SP.LayerObserver(task().teacher, task().held_out()), "student": rl.torch_default((2, 5, 1), [0])
+    },
     "specialization.Observer": lambda: {"teacher": task().teacher, "points": task().held_out()},
     "specialization.Observer.__call__": lambda: {
         "self": SP.Observer(task().teacher, task().held_out()), "student": rl.torch_default((2, 5, 1), [0])
     },
+    "specialization.LayerBiases": lambda: vars(SP.batch_norm_biases(normed())[0]),
+    "specialization.batch_norm_biases": lambda: {"net": normed()},
+    "specialization.batch_norm_gradient": lambda: {"f": double(6, 2), "g": double(6, 2) ** 2},
+    "specialization.conserved_norms": lambda: {
+        "net": normed(), "x": double(8, 2), "y": double(8, 1), "epsilon": 0.0, "steps": 1
+    },
     "specialization.agreement": lambda: {"a": plain(), "b": plain(), "x": double(6, 2)},
     "specialization.chance_correlations": lambda: {"a": plain(), "b": plain(), "x": double(6, 2), "draws": 2},
+    "specialization.Connection": lambda: vars(connected()),
+    "specialization.connect": lambda: {"a": plain(), "b": plain(), "x": double(8, 2), "y": double(8, 1), "steps": 2},
     "specialization.creases": lambda: {**pair(), "box": SP.Box.around(2)},
     "specialization.gradient_rule": lambda: {**pair(), "x": double(4, 2)},
+    "specialization.mean_dynamics": lambda: {**pair(), "x": double(4, 2), "time": 1.0, "steps": 2},
+    "specialization.node_gradient_rule": lambda: {**pair(), "x": double(4, 2)},
+    "specialization.separated_dynamics": lambda: {**pair(), "x": double(4, 2)},
+    "specialization.separated_expectations": lambda: {**pair(), "x": double(20, 2)},
     "specialization.groups": lambda: {"net": rl.torch_default((2, 3, 1), [0])},
     "specialization.history": lambda: {"teacher": plain(), "checkpoints": [plain()], "x": torch.eye(2)},
     "specialization.interpolation": lambda: {**pair(), "x": double(4, 2)},
+    "specialization.bottom_bounds": lambda: dict(zip(("star", "nodes"), near(), strict=True)),
+    "specialization.equal_width_recovery": lambda: dict(zip(("star", "nodes"), near(), strict=True), steps=2),
+    "specialization.lipschitz_overlaps": lambda: {"nodes": nodes(), "angle": 0.01},
+    "specialization.over_realized_recovery": lambda: {**wide(), "theta_0": 0.01, "B_dv": 0.1, "steps": 2},
+    "specialization.quadratic_fall_off": lambda: {"nodes": nodes(), "angle": 0.1},
+    "specialization.small_overlaps": lambda: {"nodes": nodes()},
+    "specialization.start_near": lambda: {
+        "teacher": SP.luck_teacher((3, 2, 2), seeds=[0]), "width": 3, "p_W": 1.0, "p_V": 1.0, "seeds": [0]
+    },
+    "specialization.top_bounds": wide,
     "specialization.layer_correlations": lambda: {**pair(), "x": double(4, 2)},
     "specialization.lowest": lambda: {"net": plain()},
     "specialization.negative_feedback": lambda: {
@@ -270,14 +338,19 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "specialization.one_to_one": lambda: {"rho": double(3, 4)},
     "specialization.polynomial_samples": lambda: {**pair(1), "x": double(3, 1), "epsilon": 0.5},
     "specialization.prunable_students": lambda: {**pair(), "region": SP.Box.around(2)},
+    "specialization.weight_magnitude": lambda: {**pair(), "x": double(4, 2)},
     "specialization.zero_contribution": lambda: {**pair(), "region": SP.Box.around(2)},
     "specialization.prune": lambda: {"net": plain(), "x": double(6, 2)},
+    "specialization.rewind": lambda: {"trained": plain(), "start": plain(), "keep": [[0, 1]]},
+    "specialization.fine_tuned": lambda: {"net": plain(), "x": double(6, 2), "y": double(6, 1), "steps": 2},
+    "specialization.match": lambda: {"a": plain(), "b": plain(), "x": double(9, 2)},
     "specialization.regular": lambda: {"nodes": nodes()},
     "specialization.regularized": lambda: {"net": plain()},
     "specialization.relu_independence": lambda: {"nodes": nodes(), "box": SP.Box.around(2)},
     "specialization.spherical_push": lambda: {"w": double(2), "w_star": double(2), "x": double(50, 2)},
     "specialization.student_specialization": lambda: {**pair(), "region": SP.Box.around(2)},
     "specialization.teacher": lambda: {"widths": (2, 3, 1), "seeds": [0]},
+    "specialization.luck_teacher": lambda: {"widths": (3, 4, 2), "seeds": [0]},
     "specialization.teacher_agnostic": lambda: {"x": double(4, 2), "step": 0.5},
     "specialization.teacher_aware": lambda: {"x": double(4, 2), "nodes": nodes(), "step": 0.5},
     "specialization.teacher_aware_samples": lambda: {**pair(1), "x": double(3, 1), "epsilon": 0.5},

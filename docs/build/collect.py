@@ -9,6 +9,7 @@ import argparse
 import json
 import re
 import shutil
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from relulab.lab.show.report.overview import one_per_study, sections
 from relulab.lab.show.words import VERDICTS, number
 
 DOCS = Path(__file__).parent.parent
+WORDS = {"HOLDS": "hold", "REFUTED": "are refuted", "INCONCLUSIVE": "are inconclusive", "NOT_JUDGED": "are not judged"}
 WIDTH = 1400  # pixels of a figure
 
 
@@ -82,20 +84,33 @@ def small(source: Path, target: Path) -> None:
     target.write_bytes(content.getvalue())
 
 
+def interval(row: dict[str, Any]) -> str:
+    """A measured number with its interval."""
+    return f"{number(row['measured'])} [{number(row['low'])}, {number(row['high'])}]"
+
+
 def with_claims(text: str, studies: list[dict[str, Any]]) -> str:
     """The README with the first claim of each study, and every claim that did not hold, in its table."""
-    rows = ["| item | claim | measured [95%] | verdict |", "| --- | --- | --- | --- |"]
+    rows = ["| item | claim | measured [95%] | control [95%] | verdict |", "| --- | --- | --- | --- | --- |"]
     for one in studies:
         for i, claim in enumerate(one["claims"]):
             if i == 0 or claim["verdict"] != "HOLDS":
-                interval = f"{number(claim['measured'])} [{number(claim['low'])}, {number(claim['high'])}]"
+                measured, control = interval(claim), interval(claim["control"]) if claim.get("control") else "–"
                 says = f"{claim['says']} ({claim['statistic']})" if claim["statistic"] else claim["says"]
                 says = says.replace("|", "∣")
-                rows.append(
-                    f"| {claim['id'].rpartition('.')[0]} | {says} | {interval} | {VERDICTS[claim['verdict']]} |"
-                )
+                verdict = VERDICTS[claim["verdict"]]
+                rows.append(f"| {claim['id'].rpartition('.')[0]} | {says} | {measured} | {control} | {verdict} |")
     presets = " and ".join(f"`{preset}`" for preset in sorted({one["preset"] for one in studies}))
-    about = f"The first claim of each study and every claim that did not hold, from runs on {presets}:"
+    found = Counter(claim["verdict"] for one in studies for claim in one["claims"] if not claim.get("check"))
+    score = ", ".join(f"{found[name]} {word}" for name, word in WORDS.items() if found[name])
+    score = score.replace(" 1 are ", " 1 is ")
+    checks = [claim for one in studies for claim in one["claims"] if claim.get("check")]
+    passed = sum(claim["verdict"] == "HOLDS" for claim in checks)
+    about = (
+        f"{found.total()} claims, from runs on {presets}: {score}. {passed} of {len(checks)} checks of the code pass. "
+        "The table has the first claim of each study and every claim that did not hold; the control is the same number "
+        "where the stated cause is missing, for example before training:"
+    )
     table = "\n".join(["<!-- CLAIMS -->", about, "", *rows, "<!-- /CLAIMS -->"])
     return re.sub(r"<!-- CLAIMS -->.*<!-- /CLAIMS -->", lambda _: table, text, flags=re.DOTALL)
 

@@ -9,10 +9,11 @@ from typing import Any
 from relulab.core.door import LINE
 from relulab.lab.index import Entry, entries, papers, subjects
 from relulab.lab.paper import paper_of
+from relulab.lab.show.claim_symbols import claim_texts
 from relulab.lab.show.entry_document import document, usages
 from relulab.lab.show.symbols import used_symbols
 from relulab.lab.show.typeset import is_word
-from relulab.lab.show.words import VERDICTS, check_detail, claim_detail
+from relulab.lab.show.words import VERDICTS, check_detail, claim_detail, control_detail
 
 DOCS = Path(__file__).parent.parent
 RESULTS = DOCS / "results"
@@ -64,7 +65,7 @@ def gallery(studies: list[dict[str, Any]]) -> str:
                 ]
             lines += [f"`relulab run {study['study']} --preset {study['preset']}` ({study['source']})", ""]
             lines += [claim(one) for one in study["claims"]]
-            texts = [text for one in study["claims"] for text in (one["says"], one["statistic"])]
+            texts = [text for one in study["claims"] for text in claim_texts(one)]
             texts += [figure["caption"] for figure in study["figures"]]
             if symbols := used_symbols(study.get("symbols", {}), texts):
                 lines += ["", "Symbols:", "", *listed(symbols)]
@@ -78,7 +79,11 @@ def listed(symbols: dict[str, str]) -> list[str]:
 
 def claim(one: dict[str, Any]) -> str:
     detail = claim_detail(one["statistic"], one["measured"], one["low"], one["high"], one["criterion"])
-    return f"- {badge(one['verdict'])} **{one['says']}.** {detail[0].upper()}{detail[1:]}"
+    kind = " (a check of the code)" if one.get("check") else ""
+    text = f"- {badge(one['verdict'])} **{one['says']}.**{kind} {detail[0].upper()}{detail[1:]}"
+    if control := one.get("control"):
+        text += f". {control_detail(*(control[name] for name in ('name', 'measured', 'low', 'high')))}"
+    return text
 
 
 def badge(verdict: str) -> str:

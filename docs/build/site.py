@@ -28,7 +28,7 @@ CONTENTS = {
         "security",
         "measurements",
     ],
-    "Subjects": ["specialization", "two-layer", "bias", "distillation"],
+    "Subjects": ["specialization", "two-layer", "luck-matters", "batch-norm", "bias", "distillation"],
     "Results": ["gallery", "theorems/index"],
     "Python API": [],
 }

@@ -1,23 +1,24 @@
 """relulab: a laboratory for what ReLU networks learn.
 
 The names that every user needs, and each subject as a namespace: ``relulab.bias.max_margin``. They are imported when
-first used, so that ``import relulab`` costs nothing.
+first used, so that ``import relulab`` costs nothing. Nothing is imported here: the command line must handle Ctrl-C from
+its first moment, and this file runs before it.
 """
 
-from typing import TYPE_CHECKING
-
-from relulab.core.door import opened
+TYPE_CHECKING = False  # as in typing, which takes 20 ms to import
 
 # isort: off
 if TYPE_CHECKING:
     # networks
     from relulab.nets.mlp import MLP as MLP
+    from relulab.nets.batch_norm_mlp import BatchNormMLP as BatchNormMLP
     from relulab.nets.residual import Residual as Residual
     from relulab.nets.initial import small_normal as small_normal
     from relulab.nets.initial import torch_default as torch_default
     from relulab.nets.initial import balanced as balanced
     from relulab.nets.initial import residual_default as residual_default
     from relulab.nets.hooks import hidden as hidden
+    from relulab.nets.multiply_adds import multiply_adds as multiply_adds
     from relulab.io.network import load as load
     from relulab.io.network import save as save
 
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from relulab.lab.trained_study import TrainedStudy as TrainedStudy
     from relulab.lab.claim import claim as claim
     from relulab.lab.claim import Claim as Claim
+    from relulab.lab.control import Control as Control
     from relulab.lab.claim import rank_correlation as rank_correlation
     from relulab.lab.interval import interval as interval
     from relulab.lab.show.figure import panels as panels
@@ -76,4 +78,13 @@ if TYPE_CHECKING:
     from relulab.subjects import distillation as distillation
     from relulab.subjects import specialization as specialization
 else:
-    __getattr__, __dir__, __all__ = opened(__name__)
+
+    def __getattr__(name):
+        from relulab.core.door import opened
+
+        door = dict(zip(("__getattr__", "__dir__", "__all__"), opened(__name__), strict=True))
+        globals().update(door)
+        return door[name] if name in door else door["__getattr__"](name)
+
+    def __dir__():
+        return sorted(__getattr__("__all__"))

@@ -1,16 +1,15 @@
 """The command ``relulab``, also as ``python -m relulab``."""
 
-import atexit
-import signal
-import sys
-
 from relulab.core import interrupts
 
 
 def main() -> None:
     """Load the command line and run it. Ctrl-C ends it with exit code 130, whenever it comes."""
     interrupts.handled(interrupts.end_at_once)
-    atexit.register(interrupts.handled, signal.SIG_IGN)  # runs last; from then on Python would die by Ctrl-C
+    import atexit
+    import sys
+
+    atexit.register(interrupts.handled, interrupts.IGNORED)  # runs last; from then on Python would die by Ctrl-C
     from relulab.lab.cli import main as command_line
 
     try:

@@ -11,6 +11,8 @@ from relulab.core import interrupts
 
 # Children of a shell in the background inherit that Ctrl-C is ignored; in a terminal it is not.
 START = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); print('here', flush=True); "
+# A signal just before the system call of a sleep does not end it: Python looks at signals between such calls only.
+WAITS = "[time.sleep(0.05) for _ in range(1200)]"
 # The command says "here" as soon as it handles Ctrl-C, which is the first thing that it does.
 LOADS = """
 import signal, sys
@@ -32,7 +34,7 @@ from relulab.core import interrupts
 interrupts.handled(interrupts.interrupt)
 try:
     print("begun", flush=True)
-    time.sleep(60)
+    WAITS
 except KeyboardInterrupt:
     print("ending", flush=True)
     time.sleep(1.5)
@@ -44,7 +46,7 @@ SLOW = """
 def slow(*_):
     import time
     print("begun", flush=True)
-    time.sleep(60)
+    WAITS
 """
 MAIN = f"{START}{SLOW}import atexit, relulab.lab.cli as cli; cli.build = BUILD; import relulab.__main__ as m; m.main()"
 BUILDS = MAIN.replace("BUILD", "slow")
@@ -54,11 +56,11 @@ def lost(*_):
     import time
     try:
         print("begun", flush=True)
-        time.sleep(60)
+        WAITS
     except BaseException:
         print("lost", flush=True)
     try:
-        time.sleep(60)
+        WAITS
     finally:
         for _ in range(15):
             time.sleep(0.1)
@@ -66,6 +68,55 @@ def lost(*_):
 """
 LOSES = MAIN.replace(SLOW, LOST).replace("BUILD", "lost")
 IN_A_STRING = MAIN.replace("BUILD", "lambda *_: exec('raise KeyboardInterrupt')")
+CLASS = """
+class Part:
+    def __set_name__(self, owner, name):
+        import time
+        print("begun", flush=True)
+        WAITS
+
+def builds(*_):
+    def command():
+        class Whole:
+            part = Part()
+    return command
+"""
+BUILDS_A_CLASS = MAIN.replace(SLOW, CLASS).replace("BUILD", "builds")
+DELETED = """
+class Deleted:
+    def __del__(self):
+        print("begun", flush=True)
+        WAITS
+
+class Failing:
+    def __del__(self):
+        raise ValueError("said")
+
+def deletes(*_):
+    global time
+    import time
+    Deleted()
+    Failing()
+    WAITS
+"""
+DELETES = MAIN.replace(SLOW, DELETED).replace("BUILD", "deletes")
+TORCH = """
+def loads(*_):
+    import time
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    sys.modules["torch"] = torch = ModuleType("torch")
+    torch.__spec__ = ModuleSpec("torch", None)
+    torch.__spec__._initializing = True
+    print("begun", flush=True)
+    until = time.monotonic() + 1.0
+    while time.monotonic() < until:
+        time.sleep(0.05)
+    torch.__spec__._initializing = False
+    print("loaded", flush=True)
+    WAITS
+"""
+LOADS_TORCH = MAIN.replace(SLOW, TORCH).replace("BUILD", "loads")
 LATE = (
     START
     + """
@@ -82,6 +133,7 @@ main()
 
 
 def started(code: str) -> subprocess.Popen:
+    code = code.replace("WAITS", WAITS)
     process = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)
     assert process.stdout is not None and process.stdout.readline() == "here\n"
     return process
@@ -155,3 +207,48 @@ def test_a_process_in_the_background_stays_undisturbed():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_while_python_builds_a_class_of_a_library():
+    """Python raises a RuntimeError in place of what ``__set_name__`` raises, even of a KeyboardInterrupt."""
+    process = started(BUILDS_A_CLASS)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and err == "relulab: interrupted\n"
+
+
+def test_only_errors_that_an_interrupt_led_to_count_as_one():
+    def raised(first: type[BaseException]) -> BaseException:
+        try:
+            try:
+                raise first
+            except BaseException:
+                raise ValueError from None
+        except ValueError as error:
+            return error
+
+    assert interrupts.behind(KeyboardInterrupt()) and interrupts.behind(raised(KeyboardInterrupt))
+    assert not interrupts.behind(raised(RuntimeError)) and not interrupts.behind(None)
+
+
+def test_nothing_is_imported_before_the_command_handles_it():
+    code = "import sys; before = {*sys.modules}; import relulab.__main__; print(*sorted({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["relulab", "relulab.__main__", "relulab.core", "relulab.core.interrupts"]
+
+
+def test_while_an_object_is_deleted():
+    process = started(DELETES)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "KeyboardInterrupt" not in err and "ValueError: said" in err
+
+
+def test_the_import_of_torch_is_not_interrupted():
+    process = started(LOADS_TORCH)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == "loaded\n" and "Traceback" not in err

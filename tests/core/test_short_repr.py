@@ -51,7 +51,7 @@ REPRS = {
     "Finding: REFUTED, the conditions hold, the conclusion does not\n"
     "  ✓ condition: It is small: measured 0.5, must be at most 1\n"
     "  ✗ conclusion: It is zero: measured 0.5, must be 0": lambda: rl.Finding(CHECKS[:1], CHECKS[1:]),
-    "Theorem(SS.L1: Recursive gradient rule, SS lemma 1, eq. 5)": lambda: rl.find_theorem("SS.L1"),
+    "Theorem(IB.L3: Neurons do not leave extremal sectors, IB lemma 3)": lambda: rl.find_theorem("IB.L3"),
     "Groups(4 nodes in 2 groups, 1 with several, 1 node with zero weights)": lambda: rl.specialization.groups(twins()),
     "Trajectory(2 snapshots from t = 0 to 2: w (2, 1), loss (2,); the end)": lambda: Trajectory(
         np.array([0.0, 2.0]), {"w": np.array([[4.0], [1.0]]), "loss": np.array([8.0, 0.5])}, says="the end"

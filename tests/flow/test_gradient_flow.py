@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import normalize, softplus
@@ -10,7 +11,7 @@ from torch.nn.functional import normalize, softplus
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.flow.gradient_flow import gradient_flow
-from relulab.flow.on_log_loss import log_cross_entropy
+from relulab.flow.margin_losses import log_cross_entropy
 from relulab.flow.two_layer_flow import LinearPhase, Neurons, TwoLayer
 from relulab.nets.initial import balanced, residual_default, torch_default
 from relulab.nets.mlp import MLP
@@ -252,3 +253,16 @@ def test_wrong_arguments_are_refused(net, change, says):
     X, y = data(seeds=range(change.get("lanes", 1)))
     with pytest.raises(UserError, match=says):
         gradient_flow(net(), X, y * change.get("labels", 1.0), step=change.get("step", 0.4))
+
+
+def test_the_sizes_of_small_neurons_are_right_at_the_default_step():
+    """A small neuron that turns fast crosses several kinks in one step; without short steps there it is 4% off."""
+    rng = np.random.default_rng(0)
+    points = SpanningSupports(2).draw(rng, 8)
+    sizes = []
+    for step in (0.4, 0.1):
+        net = balanced((2, 20, 1), [0], size=1e-8)
+        gradient_flow(net, points.X, points.y, until=10, step=step)
+        sizes.append(normalize(net.W[0].data[0].norm(dim=0), dim=0))  # the ends differ by up to a step
+    assert (sizes[1] > 1e-3).all()
+    torch.testing.assert_close(*sizes, rtol=0.006, atol=0)

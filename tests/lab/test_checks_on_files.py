@@ -10,6 +10,7 @@ from plain_words import finding_problems, unclear_checks
 from relulab import save, torch_default
 from relulab.lab.catalog import find_theorem, theorems
 from relulab.lab.inputs.labeled_table import LabeledTable
+from relulab.lab.inputs.one_network import OneNetwork
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Check
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
@@ -17,6 +18,8 @@ from relulab.subjects.bias.tools.orthants import OppositeOrthants
 # Settings that make a check fast.
 FAST = {
     "IB.C1": {"width": 6, "until": 20, "step": 0.8}, "IB.T1": {"width": 6, "until": 20, "step": 0.8},
+    "IB.LA1": {"starts": 4}, "IB.LA2": {"count": 20}, "IB.LA3": {"width": 4, "windows": 1},
+    "IB.T1.start": {"starts": 20}, "IB.LB1": {"width": 6, "until": 2, "step": 0.8},
     "IB.L3": {"width": 6, "until": 3, "step": 0.8}, "IB.L4": {"width": 6, "steps": 10},
     **{id: {"sets": 20} for id in ("T5.C1", "T5.C2", "T5.D4", "T5.T3")},
 }  # fmt: skip
@@ -40,6 +43,8 @@ def options(kind: type) -> list[dict[str, str]]:
     """The files for a kind of input, by option; more than one set where different checks come out."""
     if issubclass(kind, LabeledTable):
         return [{"data": "separable.csv"}, {"data": "mixed.csv"}]
+    if issubclass(kind, OneNetwork):
+        return [{"network": "student.safetensors", "data": "x.npy"}]
     if issubclass(kind, TeacherStudent):
         return [{"teacher": "teacher.safetensors", "student": "student.safetensors", "data": "x.npy"}]
     return [{"data": "inputs.npy", "teacher": "w.npy"}]

@@ -27,6 +27,7 @@ def flow(
     rtol: float = 1e-10,
     until: Callable[[Weights], float] | None = None,
     method: str = "DOP853",
+    longest: float = np.inf,
 ) -> Trajectory[np.ndarray]:
     """Solve Ẇ = velocity(W) from time 0 to ``time``, or until ``until`` crosses 0.
 
@@ -40,6 +41,7 @@ def flow(
         rtol: Relative tolerance of the solver per step.
         until: A function of W; the flow ends early where it crosses 0.
         method: Name of the solver, as in SciPy's ``solve_ivp``.
+        longest: Longest step of the solver.
 
     Returns:
         The trajectory with the state ``W``. ``reached`` is False if ``until`` is given and did not cross 0.
@@ -57,7 +59,9 @@ def flow(
     events = None if until is None else _End(until, W.shape)
     atol = absolute_tolerance(W, rtol)
     with np.errstate(over="ignore", invalid="ignore"):  # a flow that diverges is reported below
-        solution = solve_ivp(f, (0.0, time), W.ravel(), method, rtol=rtol, atol=atol, dense_output=True, events=events)
+        solution = solve_ivp(
+            f, (0.0, time), W.ravel(), method, None, True, events, rtol=rtol, atol=atol, max_step=longest
+        )
     if solution.status < 0 or not np.isfinite(solution.y).all():
         raise UserError(
             f"the solver failed beyond t = {solution.t[-1]:.3g}, because the flow may diverge: use a shorter time"

@@ -1,4 +1,4 @@
-"""Gradient flow with the cross-entropy loss, for many networks at once and down to arbitrarily small losses."""
+"""Gradient flow with losses such as the cross-entropy, for many networks at once, down to arbitrarily small losses."""
 
 from collections.abc import Callable
 
@@ -12,6 +12,7 @@ from relulab.core.progress_bar import Progress
 from relulab.core.ranges import at_least
 from relulab.core.threads import threads_for
 from relulab.flow.autograd_flow import ByAutograd
+from relulab.flow.margin_losses import FlowLoss, LogLoss, log_loss_of
 from relulab.flow.on_log_loss import Clock, follow
 from relulab.flow.two_layer_flow import LinearPhase, Neurons, TwoLayer
 from relulab.nets.mlp import MLP, computes_otherwise
@@ -30,13 +31,14 @@ def gradient_flow(
     step: float = 0.4,
     steps: int = 200_000,
     shortcut: bool = True,
+    loss: FlowLoss = "logistic",
     each: Callable[[Clock], None] = lambda clock: None,
     progress: bool | None = None,
 ) -> Clock:
-    """Train two-layer or residual networks without biases, in place, by gradient flow with the cross-entropy loss.
+    """Train two-layer or residual networks without biases, in place, by gradient flow.
 
-    The loss is ℓ = Σ_i log(1 + exp(−y_i f(x_i))). Each lane is followed until ℓ ≤ e^{−until}, or until log ℓ stops
-    decreasing.
+    The loss is ℓ = Σ_i log(1 + exp(−y_i f(x_i))), the cross-entropy, or another ``loss``. Each lane is
+    followed until ℓ ≤ e^{−until}, or until log ℓ stops decreasing.
 
     Once every neuron of a two-layer network is either inactive, or active exactly on the points with the sign of its
     output weight, the network is equivalent to two linear networks, which are followed instead because this is faster.
@@ -53,6 +55,9 @@ def gradient_flow(
             and at most 1. With half of it, the error falls to a half or less.
         steps: Largest number of steps.
         shortcut: Whether to use the two linear networks where they are equivalent.
+        loss: Loss of a point with the margin m = y_i f(x_i): ``logistic``, log(1 + e^{−m}); ``exponential``, e^{−m};
+            ``sigmoid``, 1/(1 + e^m); ``capped-exponential``, e^{−m} for m ≥ 0 and 1 − m for m < 0; or ``rational``,
+            1/(1 + m) for m ≥ 0 and 1 − m for m < 0. With ``rational``, the flow is followed to about ℓ = e^{−20}.
         each: Function that is called with the clock at every snapshot: at the start, at the end and at growing
             intervals. Meanwhile ``net`` has the current weights.
         progress: Whether to show a progress bar. Default: in a terminal or a notebook, once the flow has taken a few
@@ -69,7 +74,7 @@ def gradient_flow(
     """
     at_least(1, steps=steps)
     X, y = _checked(net, tensor("points", X), tensor("labels", y).double(), until, step)
-    options = {"until": until, "step": step, "steps": steps}
+    options, log_loss = {"until": until, "step": step, "steps": steps}, log_loss_of(loss)
 
     def show(weights: tuple[Tensor, ...], clock: Clock) -> bool:
         for W, current in zip(net.W, weights, strict=True):
@@ -82,12 +87,15 @@ def gradient_flow(
     start = tuple(W.data.clone() for W in net.W)
     with threads_for(X.shape[1] * max(W.numel() for W in start)), Progress(progress) as bar:
         if isinstance(net, Residual):
-            return follow(ByAutograd(residual, X, y), start, Clock.start(net.lanes, X.device), **options, look=show)[1]
+            flow = ByAutograd(residual, X, y, log_loss)
+            return follow(flow, start, Clock.start(net.lanes, X.device), **options, look=show)[1]
         neurons = Neurons(start[0].mT, start[1][..., 0])
-        return _two_layers(X, y, neurons, 0 if shortcut else steps + 1, options, show)
+        return _two_layers(X, y, log_loss, neurons, 0 if shortcut else steps + 1, options, show)
 
 
-def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, options: dict, show: Callable) -> Clock:
+def _two_layers(
+    X: Tensor, y: Tensor, loss: LogLoss, neurons: Neurons, linear_from: int, options: dict, show: Callable
+) -> Clock:
     """Follow two-layer networks; from step ``linear_from`` on, use the linear networks where they are equivalent."""
     clock, shown = Clock.start(len(X), X.device), -1
 
@@ -99,10 +107,10 @@ def _two_layers(X: Tensor, y: Tensor, neurons: Neurons, linear_from: int, option
         return clock.steps >= linear_from and LinearPhase(X, y, neurons).applies
 
     while True:
-        neurons, clock, linear = follow(TwoLayer(X, y), neurons, clock, **options, look=look)
+        neurons, clock, linear = follow(TwoLayer(X, y, loss), neurons, clock, **options, look=look)
         if not linear:
             return clock
-        phase = LinearPhase(X, y, neurons)
+        phase = LinearPhase(X, y, neurons, loss)
         last_valid = [(phase.start(), clock)]  # the last snapshot at which the activations had not changed
 
         def look_linear(state, clock, phase=phase, last_valid=last_valid) -> bool:

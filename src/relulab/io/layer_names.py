@@ -74,7 +74,7 @@ def _positional(named: dict[str, Tensor]) -> dict[str, Tensor]:
     if not all(re.fullmatch(r"arr_\d+", name) for name in named):
         return named
     renamed, layer = {}, 0
-    for name in sorted(named, key=_number):
+    for name in sorted(named, key=natural_order):
         layer += named[name].dim() != 1
         renamed[f"{'b' if named[name].dim() == 1 else 'W'}{layer}"] = named[name]
     return renamed if len(renamed) == len(named) else named
@@ -117,7 +117,7 @@ def _orders(keys: list[str], ordered: bool) -> Iterator[Iterable[Sequence[str]]]
     the order, the order in the file is used if the format keeps it. Otherwise every order is tried, in the end also
     orders that contradict the names.
     """
-    numbered = sorted((key for key in keys if re.search(r"\d", key)), key=_number)
+    numbered = sorted((key for key in keys if re.search(r"\d", key)), key=natural_order)
     first, last = ([key for key in keys if key not in numbered and _words(key) & names] for names in (FIRST, LAST))
     if len(first) > 1 or len(last) > 1:
         first, last = [], []
@@ -139,8 +139,15 @@ def _words(key: str) -> set[str]:
     return set(re.split(r"[._ \d]", key.lower()))
 
 
-def _number(key: str) -> list[tuple]:
-    """Return a sort key that compares numbers by length, then by digits: they may be too long for Python's int()."""
+def natural_order(key: str) -> list[tuple]:
+    """Return a sort key that compares numbers by length, then by digits: they may be too long for Python's int().
+
+    Args:
+        key: A name with numbers.
+
+    >>> sorted(["fc10", "fc9"], key=natural_order)
+    ['fc9', 'fc10']
+    """
     numbers = ((part.lstrip("0"), part) for part in re.split(r"(\d+)", key))
     return [(len(n), n) if part.isdecimal() else (-1, part) for n, part in numbers]
 

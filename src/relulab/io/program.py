@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.io.guard import checked, members, one_line, unpack_limit
 from relulab.io.program_checks import NODES, Budget, check_arguments, check_overload, shapes_only
+from relulab.io.program_layers import output_names
 from relulab.io.program_trial import check_in_child
 from relulab.nets.activations import activation_module
 
@@ -45,6 +46,10 @@ class Program(nn.Module):
         self.nodes = [_Node(node) for node in graph["nodes"]]
         self.estimated: set[tuple[int, ...]] = set()
         self.bound: dict[str, str] = {}
+        self.trained: set[str] = set()
+        """names of the weights that are parameters of the exported module, not buffers or constants"""
+        self.titles: dict[str, str] = {}
+        """names of the weights in the module that was exported, by their names in the graph"""
         inputs = []
         for spec in signature["input_specs"]:
             ((kind, content),) = spec.items()
@@ -52,7 +57,9 @@ class Program(nn.Module):
                 inputs.append(content["arg"]["as_tensor"]["name"])
             else:
                 name = content[f"{kind}_name"]
+                self.titles[content["arg"]["name"]] = str(name)
                 self.bound[content["arg"]["name"]] = f"w{len(self.bound)}"
+                self.trained |= {self.bound[content["arg"]["name"]]} if kind == "parameter" else set()
                 parameter = nn.Parameter(weights[name], requires_grad=False)
                 self.register_parameter(f"w{len(self.bound) - 1}", parameter)
         if any("buffer_mutation" in spec for spec in signature["output_specs"]):
@@ -81,6 +88,17 @@ class Program(nn.Module):
         from relulab.io.program_chain import chain
 
         return chain(self)
+
+    def as_module(self) -> nn.Module:
+        """Return the program as a module of layers, with copies of its weights under their names."""
+        from relulab.io.program_module import as_module
+
+        try:
+            return as_module(self)
+        except (*DAMAGE, NotImplementedError, MemoryError) as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(f"the layers of the program cannot be read: {one_line(error)}") from None
 
     def forward(self, x: Tensor) -> Tensor:
         fits = len(self.sizes) == x.dim() and all(n in (None, k) for n, k in zip(self.sizes, x.shape, strict=True))
@@ -170,17 +188,10 @@ class _Node:
         result = module(positional[0]) if module is not None else self.call(*positional, **named)
         if budget is not None:
             budget.add(self.operation, positional, list(result) if isinstance(result, tuple | list) else [result])
-        names = [_names(output) for output in self.outputs]
+        names = [output_names(output) for output in self.outputs]
         if len(names) == 1:
             return dict(zip(names[0], result if len(names[0]) > 1 else [result], strict=True))
         return {name: part for (name,), part in zip(names, result, strict=True)}
-
-
-def _names(output: dict) -> list[str]:
-    ((kind, content),) = output.items()
-    if kind == "as_tensors":
-        return [tensor["name"] for tensor in content]
-    return [content["as_name"] if kind == "as_sym_int" else content["name"]]
 
 
 def _value(arg: dict, values: dict[str, Any]) -> Any:
@@ -196,7 +207,7 @@ def _value(arg: dict, values: dict[str, Any]) -> Any:
         return values[content["as_name"]] if "as_name" in content else content["as_int"]
     if kind == "as_sym_ints":
         return [_value({"as_sym_int": size}, values) for size in content]
-    if kind in ("as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools"):
+    if kind in ("as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools", "as_string"):
         return content
     raise UserError(f"the program has an argument of type {one_line(kind)}, which is not supported")
 

@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.nets.plain_layers import linear_module
+from relulab.io.program_layers import layer_of, tensor_name
+from relulab.io.program_module import RESHAPES, SAME
 
 if TYPE_CHECKING:
     from relulab.io.program import Program
-
-SAME = {"dropout", "alias", "clone", "contiguous", "detach"}  # operations that change nothing in eval mode
-RESHAPES = {"flatten", "view", "reshape", "_unsafe_view"}
-NORMS = {"batch_norm": 7, "_native_batch_norm_legit_no_training": 6}  # position of epsilon among the arguments
 
 
 def chain(program: "Program") -> nn.Sequential:
@@ -24,7 +21,7 @@ def chain(program: "Program") -> nn.Sequential:
     weights: dict[str, Tensor] = {name: getattr(program, w).data for name, w in program.bound.items()}
     current, parts = program.input, []
     for node in program.nodes:
-        names = [_name(argument["arg"]) for argument in node.inputs]
+        names = [tensor_name(argument["arg"]) for argument in node.inputs]
         made = node.outputs[0].get("as_tensor", {}).get("name", node.name)
         if names and names[0] in weights and current not in names:  # a weight is transposed
             if node.operation not in ("t", "transpose", "permute"):
@@ -43,26 +40,12 @@ def _module(node: Any, names: list[str | None], current: str, weights: dict[str,
     operation = node.operation
     if (activation := node.activation()) is not None and names[0] == current:
         return activation
-    if operation in SAME | RESHAPES and names[0] == current:
-        return nn.Flatten() if operation in RESHAPES else None
-    given = [None if name is None else weights.get(name) for name in names]
-    if operation == "linear" and names[0] == current and given[1] is not None:
-        return linear_module((given[1], given[2] if len(given) > 2 else None))
-    if operation == "addmm" and len(names) == 3 and names[1] == current and given[2] is not None:
-        return linear_module((given[2].mT, given[0]))
-    if operation in ("mm", "matmul") and names[0] == current and given[1] is not None:
-        return linear_module((given[1].mT, None))
-    if operation in NORMS and names[0] == current and given[3] is not None and given[4] is not None:
-        norm = nn.BatchNorm1d(len(given[3]), eps=node.argument(NORMS[operation], 1e-5), affine=given[1] is not None)
-        norm.running_mean, norm.running_var = given[3].clone(), given[4].clone()
-        if given[1] is not None and given[2] is not None:
-            norm.weight, norm.bias = nn.Parameter(given[1].clone()), nn.Parameter(given[2].clone())
-        return norm.eval()
-    raise _refused(operation)
-
-
-def _name(argument: dict) -> str | None:
-    return argument["as_tensor"]["name"] if "as_tensor" in argument else None
+    if operation in SAME | RESHAPES | {"flatten"} and names[0] == current:
+        return None if operation in SAME else nn.Flatten()
+    layer = layer_of(node, names, current, weights)
+    if layer is None or not isinstance(layer[0], nn.Linear | nn.BatchNorm1d):
+        raise _refused(operation)
+    return layer[0]
 
 
 def _refused(operation: str) -> UserError:

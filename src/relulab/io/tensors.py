@@ -33,21 +33,24 @@ DIMS = 8  # largest number of axes of an array
 LONGEST = 200  # largest number of characters in the name of a tensor
 
 
-def read_tensors(path: Path | str) -> tuple[Tensors, dict[str, str]]:
+def read_tensors(path: Path | str, *, texts: bool = False) -> tuple[Tensors, dict[str, str]]:
     """Read all tensors of a file and check that they are finite.
 
     Args:
         path: The file: .safetensors, .npz, .npy, or a PyTorch state dict (.pt, .pth, .bin). Its extension determines
             the format.
+        texts: Whether an npz file may also contain texts, such as a configuration; otherwise it is refused.
 
     Returns:
-        The tensors by name, as float32 or float64, and the metadata of a safetensors file.
+        The tensors by name, as float32 or float64, and the metadata of a safetensors file or the texts.
     """
     path = checked(path)
     notes: dict[str, str] = {}
     with enough_memory(path):
         if path.suffix == ".safetensors":
             tensors, notes = read_safetensors(path)
+        elif path.suffix.lower() == ".npz" and texts:
+            tensors, notes = _numbers_and_texts(path)
         else:
             tensors = _reader(path)(path)
     if not tensors:
@@ -123,10 +126,18 @@ def read_arrays(path: Path, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
 
 
 def _numpy(path: Path) -> Tensors:
-    tensors = {}
-    for name, array in read_arrays(path).items():
-        tensors[name] = torch.from_numpy(array.astype(_computed(array)))
-    return tensors
+    return _tensors(read_arrays(path))
+
+
+def _tensors(arrays: dict[str, np.ndarray]) -> Tensors:
+    return {name: torch.from_numpy(array.astype(_computed(array))) for name, array in arrays.items()}
+
+
+def _numbers_and_texts(path: Path) -> tuple[Tensors, dict[str, str]]:
+    """Read an npz file whose arrays may also be single texts."""
+    arrays = read_arrays(path, NUMBERS + "U")
+    texts = {name: str(array.item()) for name, array in arrays.items() if array.dtype.kind == "U" and array.size == 1}
+    return _tensors({name: array for name, array in arrays.items() if array.dtype.kind != "U"}), texts
 
 
 def _computed(array: np.ndarray) -> type:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from relulab.lab.claim import Claim
+    from relulab.lab.control import Control
     from relulab.lab.show.animation import Animation
 
 Tick = Callable[[int], None]
@@ -135,6 +136,14 @@ class Study(BaseModel):
     @abstractmethod
     def claims(self, result: xr.Dataset) -> list[Claim]:
         """Return the claims, judged on the joined results of all units."""
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        """Return results on which claims must not hold, made from the joined results of all units.
+
+        The same method ``claims`` judges them: an untrained network, a shuffled teacher, random labels. By default
+        there are none.
+        """
+        return []
 
     def statistics(self, result: xr.Dataset) -> dict[str, xr.DataArray]:
         """Return numbers of every seed that a comparison of settings looks at, besides the values of the claims.

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.core.numbers import tensor
 from relulab.nets.activations import ACTIVATIONS, RECTIFIERS
+from relulab.nets.eval_mode import eval_mode
 from relulab.nets.mlp import MLP, computes_otherwise
 
 
@@ -54,15 +55,12 @@ def activations(module: nn.Module) -> Iterator[dict[str, Tensor]]:
         )
     handles = [m.register_forward_hook(keep(n, isinstance(m, RECTIFIERS))) for n, m in found]
     handles.append(module.register_forward_hook(at_end))
-    training = [m for m in module.modules() if m.training]
-    module.eval()
     try:
-        yield outputs
+        with eval_mode(module):
+            yield outputs
     finally:
         for handle in handles:
             handle.remove()
-        for m in training:
-            m.training = True
 
 
 def units(f: Tensor) -> Float[Tensor, "N n"]:
@@ -125,7 +123,9 @@ def points(x: Tensor | np.ndarray) -> Tensor:
 
 
 def layers_of(net: MLP, x: Tensor) -> list[Tensor]:
-    """Return the activations of all layers of an MLP, or refuse a subclass whose ``layers`` says nothing about it.
+    """Return the activations of all layers of an MLP in eval mode.
+
+    A subclass whose ``layers`` says nothing about it is refused.
 
     Args:
         net: The network.
@@ -136,7 +136,8 @@ def layers_of(net: MLP, x: Tensor) -> list[Tensor]:
             f"expected an MLP whose layers are known, got a {type(net).__name__} with its own forward: define the "
             "method layers(x) instead, which returns the activations of all layers"
         )
-    return net.layers(x)
+    with eval_mode(net):
+        return net.layers(x)
 
 
 @torch.no_grad()

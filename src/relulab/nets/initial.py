@@ -10,6 +10,7 @@ import torch
 from relulab.core.errors import UserError
 from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
+from relulab.nets.batch_norm_mlp import BatchNormMLP, Order
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
 
@@ -53,6 +54,7 @@ def torch_default(
     root: int = 0,
     bias: bool = True,
     slope: float = 0.0,
+    batch_norm: Order | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> MLP:
     """Create networks with weights and biases from U[−1/√n, 1/√n], n the fan-in, as ``nn.Linear`` does, times a factor.
@@ -64,13 +66,16 @@ def torch_default(
         root: Root seed of all random streams.
         bias: Whether the layers have biases.
         slope: Slope of the leaky ReLU, from 0 (plain ReLU) to below 1.
+        batch_norm: "after" or "before" creates a ``BatchNormMLP`` with the same weights and BatchNorm after or before
+            every ReLU; None creates an ``MLP``.
         dtype: Data type of the weights.
 
     >>> float(torch_default((4, 100, 1), seeds=[0]).W[0].data.abs().max()) <= 0.5
     True
     """
     at_least(0, factor=factor)
-    net = MLP(widths, lanes=len(seeds), bias=bias, slope=slope, dtype=dtype)
+    shape = {"lanes": len(seeds), "bias": bias, "slope": slope, "dtype": dtype}
+    net = MLP(widths, **shape) if batch_norm is None else BatchNormMLP(widths, order=batch_norm, **shape)
     return _filled(net, seeds, root, partial(_linear, factor))
 
 

@@ -126,6 +126,15 @@ class MLP(nn.Module):
             parts += [linear, nn.LeakyReLU(self.slope) if self.slope else nn.ReLU()]
         return nn.Sequential(*parts[:-1])
 
+    def folded(self) -> "MLP":
+        """Return a plain MLP that computes the same in eval mode: this one, or one that includes its BatchNorm."""
+        if computes_otherwise(self):
+            raise UserError(
+                f"expected a plain (leaky) ReLU network, got a {type(self).__name__} with its own forward or layers: "
+                "use an MLP, or a module that computes the same"
+            )
+        return self
+
     def _index(self, i: int) -> int:
         """Return the index of a lane from 0; −1 is the last lane."""
         if not -self.lanes <= i < self.lanes:
@@ -164,17 +173,13 @@ class MLP(nn.Module):
 
 
 def as_mlp(net: nn.Module) -> MLP:
-    """Return a network as an MLP, or refuse a network that is not a plain (leaky) ReLU network.
+    """Return a network as an MLP, or refuse a network that is not a (leaky) ReLU network.
 
     Args:
-        net: An ``MLP``, which is returned itself, or a module that ``MLP.of`` accepts.
+        net: An ``MLP``, which is returned itself, a ``BatchNormMLP``, whose BatchNorm is included in the weights, or a
+            module that ``MLP.of`` accepts.
     """
-    if isinstance(net, MLP) and computes_otherwise(net):
-        raise UserError(
-            f"expected a plain (leaky) ReLU network, got a {type(net).__name__} with its own forward or layers: use an "
-            "MLP, or a module that computes the same"
-        )
-    return net if isinstance(net, MLP) else MLP.of(net)
+    return net.folded() if isinstance(net, MLP) else MLP.of(net)
 
 
 def computes_otherwise(net: MLP) -> bool:

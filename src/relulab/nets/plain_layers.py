@@ -24,7 +24,7 @@ def relu_layers(module: nn.Module) -> tuple[list[Layer], float]:
     Args:
         module: The network.
     """
-    parts = _folded([part for part in _flat(module) if not isinstance(part, IDLE)])
+    parts = _folded([part for part in flat_parts(module) if not isinstance(part, IDLE)])
     linears, between = [m for m in parts[::2] if isinstance(m, nn.Linear)], parts[1::2]
     shape = "-".join(type(m).__name__ for m in parts) or "nothing"
     if not len(parts) % 2 or len(linears) != len(parts[::2]) or not all(isinstance(m, ACTIVATIONS) for m in between):
@@ -82,12 +82,17 @@ def scaled_inputs(layer: Layer, s: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
     return W * s, W @ t if b is None else b + W @ t
 
 
-def _flat(module: nn.Module) -> Iterator[nn.Module]:
+def flat_parts(module: nn.Module) -> Iterator[nn.Module]:
+    """Yield the parts of nested Sequential modules in order; any other module is one part.
+
+    Args:
+        module: The module, or an exported program.
+    """
     if hasattr(module, "as_sequential"):  # an exported program
         module = module.as_sequential()  # type: ignore[operator]
     if isinstance(module, nn.Sequential):
         for part in module:
-            yield from _flat(part)
+            yield from flat_parts(part)
     else:
         yield module
 

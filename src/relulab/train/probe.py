@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.core.value_words import shortened
+from relulab.nets.eval_mode import eval_mode
 from relulab.train.readings import Reading, checked_reading, whole_number
 
 
@@ -68,18 +69,12 @@ class Recorder:
         probes = self.due[dim].get(at, ())
         if not probes:
             return
-        training = [module for module in net.modules() if module.training]
-        net.eval()
-        try:
-            with torch.no_grad():
-                for probe in probes:
-                    assert probe.measure is not None
-                    reading = checked_reading(probe.measure(net))
-                    self._refuse_names_of_meters(reading)
-                    self.keep(dim, at, reading)
-        finally:
-            for module in training:
-                module.training = True
+        with eval_mode(net), torch.no_grad():
+            for probe in probes:
+                assert probe.measure is not None
+                reading = checked_reading(probe.measure(net))
+                self._refuse_names_of_meters(reading)
+                self.keep(dim, at, reading)
 
     def keep(self, dim: str, at: int, reading: Reading) -> None:
         """Record the values of one measurement."""

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from relulab.core.products import is_large, products
 from relulab.nets.mlp import MLP
 from relulab.train.hooked import apart, hooked
 from relulab.train.lane_updates import LaneUpdate, clip_factors, over
@@ -93,6 +94,7 @@ class Step:
         self.batch = batch
         self.f = [W.new_empty(self.lanes, batch, W.shape[2]) for W in self.W]
         self.g = [torch.empty_like(f) for f in self.f[:-1]]
+        self.large = [is_large(batch, W.shape[1], W.shape[2], W) for W in self.W]
         self._weigh()
 
     def _weigh(self) -> None:
@@ -108,7 +110,11 @@ class Step:
             self._fit_to(x.shape[1])
         W, b, f = self.W, self.b, [x, *self.f]
         for l, W_l in enumerate(W):
-            torch.baddbmm(b[l], f[l], W_l, out=f[l + 1])
+            if self.large[l]:
+                for f_l, made in zip(f[l + 1], products(f[l], W_l, b[l]), strict=True):
+                    f_l.copy_(made)
+            else:
+                torch.baddbmm(b[l], f[l], W_l, out=f[l + 1])
             if l + 1 < len(W):
                 torch.nn.functional.leaky_relu_(f[l + 1], self.slope)
         if self.on_batch:
@@ -129,12 +135,21 @@ class Step:
     def _back(self, g: Tensor, l: int) -> Tensor:
         """Compute g_{l−1} from g_l; σ' follows from the sign of f_{l−1}, which is the sign of the input of σ."""
         g_before, f = self.g[l - 1], self.f[l - 1]
-        torch.bmm(g, self.W[l].mT, out=g_before)
+        if self.large[l]:
+            for g_l, made in zip(g_before, products(g, self.W[l].mT), strict=True):
+                g_l.copy_(made)
+        else:
+            torch.bmm(g, self.W[l].mT, out=g_before)
         return torch.ops.aten.leaky_relu_backward.grad_input(g_before, f, self.slope, True, grad_input=g_before)
 
     def _plain(self, l: int, f: Tensor, g: Tensor) -> None:
         """Update W ← (1 − ηλ) W + fᵀg, where g contains the factor −η/B."""
-        if isinstance(self.shrink, Tensor):
+        if self.large[l]:
+            if self.optimizer.weight_decay:
+                self.W[l].mul_(self.shrink)
+            for W, made in zip(self.W[l], products(f.mT, g), strict=True):
+                W.add_(made)
+        elif isinstance(self.shrink, Tensor):
             self.W[l].mul_(self.shrink).baddbmm_(f.mT, g)
         else:
             self.W[l].baddbmm_(f.mT, g, beta=self.shrink)

@@ -36,7 +36,8 @@ def test_a_sketch_of_a_study_has_the_words_of_the_study(preset, assignment):
 
 @pytest.mark.parametrize("name, options", [
     ("prune", {"student": "a.pt"}), ("prune", {"student": "a", "data": "b", "epsilon": "big"}),
-    ("prune", {"student": "a", "data": "b", "keep": "2.5"}), ("prune", {"student": "a", "data": "b", "kep": "2"}),
+    ("prune", {"student": "a", "data": "b", "fine_tune": "2.5"}), ("prune", {"student": "a", "data": "b", "kep": "2"}),
+    ("prune", {"student": "a", "data": "b", "by": "size"}),
     ("transfer-risk", {"data": "a", "sets": "1"}), ("strength", {"teacher": "a", "checkpoints": "b"}),
 ])  # fmt: skip
 def test_a_sketch_of_a_measurement_has_the_words_of_the_measurement(name, options):
@@ -52,8 +53,10 @@ def test_a_sketch_of_a_measurement_has_the_words_of_the_measurement(name, option
 
 
 def test_types_that_are_not_known_are_left_to_the_class():
-    accepted = input_sketch(entry("prune", "measurement").details["options"]).given(student="a", data="b", keep="3")
-    assert (accepted.keep, accepted.student) == (3, Path("a"))
+    accepted = input_sketch(entry("prune", "measurement").details["options"]).given(
+        student="a", data="b", fine_tune="3"
+    )
+    assert (accepted.fine_tune, accepted.student) == (3, Path("a"))
     for text in ("Widths", "dict[str, int]", "int | Norm", "tuple[int, int]", "Annotated[Norm, Ge(2)][0]"):
         assert _type(text) is Any
     assert _type("tuple[Norm, ...]") == tuple[Any, ...] and _type("list[int]") == list[int]

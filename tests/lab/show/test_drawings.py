@@ -22,8 +22,8 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", studies())
-def test_every_figure_and_claim_explains_itself(name, made_up_digits, monkeypatch):
-    monkeypatch.setenv("RELULAB_DATA", str(made_up_digits))
+def test_every_figure_and_claim_explains_itself(name, made_up_data, monkeypatch):
+    monkeypatch.setenv("RELULAB_DATA", str(made_up_data))
     study = studies()[name].configured("smoke", SMALL.get(name, {}))
     parts = [study.measure(unit, lambda steps: None) for unit in study.units()]
     result = xr.merge(parts, join="outer", compat="no_conflicts")

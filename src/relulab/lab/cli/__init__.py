@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from relulab.core import interrupts
 from relulab.core.errors import RunStopped, UserError
 from relulab.core.printable import printable, shortened
 from relulab.core.progress_bar import quiet
@@ -79,7 +80,7 @@ def _main() -> None:
         finally:
             sys.stdout.flush()  # so that a closed pipe is noticed inside quiet_pipes
     except Exception as error:
-        code, said = _reported(error)
+        code, said = (interrupts.CODE, "interrupted") if interrupts.behind(error) else _reported(error)
         if os.environ.get("RELULAB_DEBUG"):
             traceback.print_exc()
         print(f"relulab: {_printable(said)}", file=sys.stderr)

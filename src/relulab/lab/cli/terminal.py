@@ -20,9 +20,10 @@ from relulab.lab.show.console import console as console
 from relulab.lab.show.console import errors as errors
 from relulab.lab.show.finding_parts import checks, symbol_parts
 from relulab.lab.show.parts import Fact, Grid, Line, Marked, Part
-from relulab.lab.show.words import NOT_JUDGED, VERDICTS, ago, claim_detail, size, span
+from relulab.lab.show.words import NOT_JUDGED, VERDICTS, ago, claim_detail, control_detail, size, span
 
 LOOKS = {"plain": "", "strong": "bold", "quiet": "dim"}
+READING = ("name", "measured", "low", "high")  # what is shown of a claim's control
 COLORS = {"HOLDS": "green", "REFUTED": "red", "INCONCLUSIVE": "yellow", "NOT_APPLICABLE": "blue", "NOT_JUDGED": "dim"}
 
 
@@ -53,8 +54,10 @@ def print_run(summary: dict) -> None:
         numbers = (c[name] for name in ("measured", "low", "high", "criterion"))
         note, _, reason = c["note"].partition(NOT_JUDGED)
         reasons |= {reason: None} if reason else {}
-        details = "\n".join(filter(None, (claim_detail(c.get("statistic", ""), *numbers), note.strip())))
-        table.add_row(verdict(c["verdict"]), f"{escape(c['says'])}\n[dim]{escape(details)}[/]")
+        control = control_detail(*(c["control"][name] for name in READING)) if c.get("control") else ""
+        details = "\n".join(filter(None, (claim_detail(c.get("statistic", ""), *numbers), control, note.strip())))
+        kind = "[dim]Check of the code:[/] " if c.get("check") else ""
+        table.add_row(verdict(c["verdict"]), f"{kind}{escape(c['says'])}\n[dim]{escape(details)}[/]")
     console.print(table)
     for reason in reasons:
         console.print(f"[bold]{NOT_JUDGED}[/]{escape(reason)}")
@@ -167,11 +170,12 @@ def print_runs(rows: list[dict]) -> None:
 
 
 def print_overview(runs: list[dict], checked: list[dict]) -> None:
-    """A row a paper: how many claims and demonstrations came out how."""
+    """A row a paper: how many claims and demonstrations came out how. Checks of the code do not count."""
     verdicts: dict[str, Counter] = {}
     for run in runs:
         for c in run["claims"]:
-            verdicts.setdefault(paper_of(c["id"]), Counter())[c["verdict"]] += 1
+            counts = verdicts.setdefault(paper_of(c["id"]), Counter())
+            counts["check" if c.get("check") else c["verdict"]] += 1
     table = Table(box=None, header_style="bold", pad_edge=False)
     shown = ["HOLDS", "REFUTED", "INCONCLUSIVE"]
     shown += ["NOT_JUDGED"] * any(counts["NOT_JUDGED"] for counts in verdicts.values())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from relulab.core import interrupts
 from relulab.lab.cli.complete import study_names
 from relulab.lab.cli.generated import Json
 from relulab.lab.cli.options import (
@@ -228,9 +229,11 @@ def _run(
     try:
         watcher = Messages() if quiet else RunBar()
         summary = run_study(study, preset=preset, runs=runs, engine=engine, watcher=watcher, **how)
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not interrupts.behind(error):
+            raise
         errors.print("interrupted: finished units are kept; run the same command again to continue")
-        raise
+        raise KeyboardInterrupt from error
     if not quiet:
         _print_summary(summary, study.title, study.source)
     return summary

@@ -58,9 +58,10 @@ class TrainedOnTable(NetworkFiles, LabeledTable):
         return self._table(), self.optional_network(self.network), self.optional_network(self.start)
 
     def allow(self, settings: Mapping[str, Any]) -> None:
-        """Raise a UserError if settings are given with a trained network: they only apply when the check trains one."""
-        if settings and self.network:
-            first = f"{next(iter(settings))}={next(iter(settings.values()))}"
+        """Raise a UserError if settings of the training are given with a trained network; its loss may be given."""
+        of_training = [f"{name}={value}" for name, value in settings.items() if name != "loss"]
+        if of_training and self.network:
             raise UserError(
-                f"--set {first} only applies when the check trains a network itself: leave out --set or --network"
+                f"--set {of_training[0]} only applies when the check trains a network itself: leave out --set or "
+                "--network"
             )

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from relulab.core.errors import UserError
 from relulab.lab.claim import Claim
+from relulab.lab.control import Control, controlled
 from relulab.lab.diverged import diverged, marked, notice, quiet
 from relulab.lab.outside_code import blamed, expected
 from relulab.lab.run.documents import file_name
@@ -47,12 +48,20 @@ def animations_of(study: Study, result: xr.Dataset) -> dict[str, Animation]:
 
 
 def claims_of(study: Study, result: xr.Dataset) -> list[Claim]:
-    """Return the claims of a study; their notes say how many networks diverged, if any."""
+    """Return the claims of a study with their controls; their notes say how many networks diverged, if any."""
     sentence = diverged(result)
-    with quiet(sentence):
+
+    def judge(result: xr.Dataset) -> list[Claim]:
         claims = _returned(study, study.claims, (list, tuple), result)
-    for claim in claims:
-        expected(f"{place_of(study)}: an item of claims()", Claim, claim)
+        for claim in claims:
+            expected(f"{place_of(study)}: an item of claims()", Claim, claim)
+        return claims
+
+    with quiet(sentence):
+        claims, controls = judge(result), _returned(study, study.controls, (list, tuple), result)
+        for control in controls:
+            expected(f"{place_of(study)}: an item of controls()", Control, control)
+        claims = controlled(claims, controls, judge)
     return [claim.noted(sentence) for claim in claims]
 
 

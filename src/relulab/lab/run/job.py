@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from relulab.core import interrupts
 from relulab.core.errors import UserError
 from relulab.lab.outside_code import blamed
 from relulab.lab.run.about import describe
@@ -59,7 +60,7 @@ class Job:
             files = _conclude(self.study, self.run, self.units, self.preset, self.stored)
         except BaseException as error:
             with suppress(OSError):  # the error may be that nothing can be written
-                self.status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+                self.status("interrupted" if interrupts.behind(error) else "failed")
             raise
         finally:
             self.watcher.stop()

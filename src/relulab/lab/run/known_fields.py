@@ -21,6 +21,9 @@ CLAIM: Fields = {
     "id": (str,), "says": (str,), "measured": (*NUMBER, NONE), "low": (*NUMBER, NONE), "high": (*NUMBER, NONE),
     "criterion": (str,), "verdict": (str,), "note": (str,),
 }  # fmt: skip
+CONTROL: Fields = {
+    "name": (str,), "measured": (*NUMBER, NONE), "low": (*NUMBER, NONE), "high": (*NUMBER, NONE), "verdict": (str,),
+}  # fmt: skip
 VERDICTS = ("HOLDS", "REFUTED", "INCONCLUSIVE", "NOT_APPLICABLE", "NOT_JUDGED")
 LARGEST = 1e15  # of a whole number
 LONGEST = 20_000  # characters of a text
@@ -48,11 +51,17 @@ def are_claims(document: Any) -> bool:
         document: What was read from a file.
     """
     return isinstance(document, list) and all(
-        len(known(claim, CLAIM)) == len(CLAIM)
-        and claim["verdict"] in VERDICTS
+        _whole(claim, CLAIM)
         and isinstance(claim.get("statistic", ""), str)
+        and isinstance(claim.get("check", False), bool)
+        and (claim.get("control") is None or _whole(claim["control"], CONTROL))
         for claim in document
     )
+
+
+def _whole(document: Any, fields: Fields) -> bool:
+    """Whether a document has all fields, and a verdict."""
+    return len(known(document, fields)) == len(fields) and document["verdict"] in VERDICTS
 
 
 def _is(value: Any, types: tuple[type, ...]) -> bool:

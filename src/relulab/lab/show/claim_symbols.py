@@ -18,5 +18,15 @@ def claimed_symbols(claims: Sequence[Mapping[str, Any]], symbols: Mapping[str, s
     >>> list(claimed_symbols([claim], {}))
     ['polarity p']
     """
-    texts = [claim.get(part, "") for claim in claims for part in ("says", "statistic", "note")]
+    texts = [text for claim in claims for text in claim_texts(claim)]
     return used_symbols(meanings(claims[0]["id"], symbols, texts), texts) if claims else {}
+
+
+def claim_texts(claim: Mapping[str, Any]) -> list[str]:
+    """The texts of a claim that a reader sees.
+
+    Args:
+        claim: A claim, as ``Claim.to_dict`` has it.
+    """
+    control = claim.get("control") or {}
+    return [*(claim.get(part, "") for part in ("says", "statistic", "note")), control.get("name", "")]

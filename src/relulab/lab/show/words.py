@@ -70,6 +70,17 @@ def claim_detail(statistic: str, measured: float | None, low: float | None, high
     return f"{statistic or 'measured'}: {number(measured)} ({interval}), must be {must}"
 
 
+def control_detail(name: str, measured: float | None, low: float | None, high: float | None) -> str:
+    """What the negative control of a claim measured.
+
+    >>> control_detail("students before training", 0.01, -0.1, 0.12)
+    'Control, students before training: 0.01 (95% interval -0.1 to 0.12)'
+    """
+    if measured is None:
+        return f"Control, {name}: undefined"
+    return f"Control, {name}: {number(measured)} (95% interval {number(low)} to {number(high)})"
+
+
 def span(seconds: float) -> str:
     """
     >>> span(12.3), span(200), span(7300)

@@ -7,6 +7,8 @@ TERMS = {
     "linearly separable": "A hyperplane through the origin has one class on each side.",
     "orthant": "All points whose coordinates have given signs. In opposite orthants, all signs are opposite.",
     "broken pair": "A pair of points that violates orthogonal separability.",
+    "cosine with the wrong sign": "The absolute cosine of a broken pair. The largest one over all pairs measures how "
+    "far data are from orthogonally separable; it is 0 if no pair is broken.",
     "max-margin vector, max-margin direction": "The max-margin vector of a class is the shortest vector whose inner "
     "products with all points of the class are at least 1. Its direction is the max-margin direction.",
     "max-margin neuron": "A neuron whose input weights point in a max-margin direction.",
@@ -33,6 +35,11 @@ TERMS = {
     "live": "A neuron is live if it is active on at least one point.",
     "off": "A neuron is off if it is active on no point.",
     "early phase": "The time in which neurons turn while the loss is still almost constant.",
+    "kink": "The weight vectors of a neuron that are orthogonal to a point: on one side the neuron is active on the "
+    "point, on the other it is not.",
+    "slide, slides, sliding": "A neuron slides along a kink if the gradients on both sides drive it back, so that it "
+    "stays on the kink while it moves.",
+    "exponential tail": "A loss has an exponential tail if it falls exponentially with the margin, for large margins.",
     "ray": "Neurons with the same direction. Theorem 1 predicts two rays.",
     "balanced": "The norm of the input weights of every neuron equals the absolute value of its output weight.",
 }
@@ -51,4 +58,5 @@ WEIGHTS = {
     "a, a_j": "second-layer weights, one number a_j per neuron j",
 }
 RELU = {"ρ": "the ReLU, which replaces negative numbers by 0"}
-LOSS = {"ℓ": "the cross-entropy loss, summed over the training points"}
+LOSS = {"ℓ": "the loss, summed over the training points; the cross-entropy loss unless another is named"}
+MARGIN = {"m": "margin of a point, its label times the output of the network"}

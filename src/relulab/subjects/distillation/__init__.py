@@ -15,15 +15,23 @@ if TYPE_CHECKING:
     from relulab.subjects.distillation.instruments.risk import spherical_risk as spherical_risk
     from relulab.subjects.distillation.instruments.risk import transfer_risk as transfer_risk
     from relulab.subjects.distillation.theorems.approximate_students import approximate_students as approximate_students
+    from relulab.subjects.distillation.theorems.close_vectors import close_vectors as close_vectors
     from relulab.subjects.distillation.theorems.deep_student import deep_student as deep_student
+    from relulab.subjects.distillation.theorems.induced_flow import induced_flow as induced_flow
     from relulab.subjects.distillation.theorems.large_margin import large_margin as large_margin
+    from relulab.subjects.distillation.theorems.loss_rate import loss_rate as loss_rate
+    from relulab.subjects.distillation.theorems.nearly_balanced_student import (
+        nearly_balanced_student as nearly_balanced_student,
+    )
     from relulab.subjects.distillation.theorems.polynomial_rate import polynomial_rate as polynomial_rate
     from relulab.subjects.distillation.theorems.shallow_student import shallow_student as shallow_student
     from relulab.subjects.distillation.theorems.strong_monotonicity import strong_monotonicity as strong_monotonicity
+    from relulab.subjects.distillation.theorems.student_in_span import student_in_span as student_in_span
     from relulab.subjects.distillation.theorems.transfer_risk_bound import transfer_risk_bound as transfer_risk_bound
     from relulab.subjects.distillation.tools.angle_laws import Angular as Angular
     from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles as PolynomialAngles
     from relulab.subjects.distillation.tools.angle_laws import SphereAngles as SphereAngles
+    from relulab.subjects.distillation.tools.balance_allowance import balance_allowance as balance_allowance
     from relulab.subjects.distillation.tools.balanced_start import balanced_factors as balanced_factors
     from relulab.subjects.distillation.tools.balanced_start import balanced_start as balanced_start
     from relulab.subjects.distillation.tools.balanced_start import distance_bound as distance_bound

@@ -36,6 +36,6 @@ PAPERS = (
   journal = {arXiv preprint},
   year    = {2019}
 }""",
-        items="T1 T2 A2 A3 T3 T4 T5 F6 F7 F8 F9 F10 F11 F12 X LT",
+        items="T1 T2 A2 A3 T3 L1 L2 L3 L4 T4 T5 F6 F7 F8 F9 F10 F11 F12 X LT",
     ),
 )

@@ -48,6 +48,12 @@ TERMS = {
     "its input weights, is the contribution of the group.",
     "prune, pruned, pruning": "Merging hidden nodes that share a hyperplane and removing those that contribute little "
     "or nothing.",
+    "silent": "A hidden node is silent if its output weights are zero, so that it contributes nothing.",
+    "slot": "The place of a hidden node in its layer.",
+    "BatchNorm": "A layer that normalizes the values of every unit over a batch to mean 0 and variance 1, then "
+    "multiplies them by a weight and adds a bias.",
+    "running mean": "The mean of what a BatchNorm has received during training, for every unit.",
+    "stored statistics": "Mean and variance that BatchNorm uses in place of those of the batch, as in eval mode.",
     "augmentation": "Adding neighbors to the points of a data set.",
     "teacher-agnostic": "Does not use the teacher: neighbors along every axis, or plain Gaussian points.",
     "teacher-aware": "Uses the teacher: neighbors across the boundaries of its nodes, or points drawn near them.",
@@ -55,7 +61,17 @@ TERMS = {
     "times the residue.",
     "symmetry breaking": "One of several equal students gets a small advantage and outgrows the others.",
     "escape": "A student that points almost opposite to a teacher node turns toward it.",
+    "top-down "
+    "modulation, modulation": "How strongly the layers above weigh a node in the gradient of another node of the same "
+    "layer: the inner product of their derivatives of the outputs.",
+    "near zero, near-zero": "An eigenvalue is near zero if its absolute value is at most one thousandth of the largest "
+    "one, unless stated otherwise.",
+    "curvature": "The second derivative of the loss along a direction in the space of the weights.",
     "top-down matrix, top-down matrices": "Derivatives of the outputs with respect to the activations of a layer.",
+    "overlap, overlaps": "How much two nodes are active at the same inputs: how often both are, or the mean product of "
+    "their activations.",
+    "u-set": "One student near each teacher node.",
+    "r-set": "All students other than the one near each teacher node.",
 }
 
 # Symbols that several theorems use.
@@ -75,9 +91,27 @@ BANDS = {
     "ε'": "half-width of a band around the boundary of j",
     "M₁": "(1 + γ)/t₁",
     "M₂": "1 + γ + M₁ (|b_j| + t₂)",
-    "t₁": "a half-width for which no band across the points contains too many of them",
+    "t₁": "a half-width for which no band across the points, parallel to another node, contains too many of them",
     "t₂": "a distance beyond which only few points lie",
     "b_j": "bias of j, for weights of norm one",
+    "c*": "slope of the leaky ReLUs of the teacher, 0 for plain ones",
+    "c": "slope of the leaky ReLUs of the student, 0 for plain ones",
     "K": "number of hidden nodes of teacher and student together",
     "d": "number of inputs",
+}
+NEAR = {
+    "j": "a teacher node, and the student near it",
+    "k": "another node",
+    "m": "number of teacher nodes",
+    "w_j": "weights of student j, of norm one",
+    "w*_j": "weights of teacher node j, of norm one",
+    "θ_j": "angle between w_j and w*_j",
+    "θ_0": "bound on the angles θ_j, in radians",
+    "d_jk": "how often students j and k are active together",
+    "d_jj": "how often student j is active",
+    "d*_jk": "how often student j and teacher node k are active together",
+    "d*_jj": "how often student j and its teacher node are active together",
+    "K_d": "Lipschitz constant of these overlaps within θ_0 of the nodes (LM.A2)",
+    "ϵ_d": "largest overlap of two teacher nodes, relative to how often one of them is active (LM.A3)",
+    "η": "learning rate",
 }

@@ -206,3 +206,44 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(study, tmp_path)
 
         summary = run_study(study, runs=tmp_path, engine=Dask(cluster.scheduler_address), watcher=Recorder())
     assert len(messages) == 1 and "waiting for workers" in messages[0] and summary["study"] == "recovery"
+
+
+class Unlucky:
+    """Stands for LocalCluster: a worker is lost while it starts, as often as wanted."""
+
+    def __init__(self, times: int):
+        self.left, self.started, self.real = times, 0, distributed.LocalCluster
+
+    def __call__(self, **options):
+        self.started += 1
+        self.left -= 1
+        if self.left >= 0:
+            raise RuntimeError("Nanny failed to start.")
+        return self.real(**options)
+
+
+def test_a_cluster_whose_worker_is_lost_while_it_starts_is_started_again(monkeypatch):
+    from relulab.lab.run.engines.dask import _cluster
+
+    twice = Unlucky(2)
+    monkeypatch.setattr(distributed, "LocalCluster", twice)
+    with _cluster(Dask(workers=1), 1) as (address, _):
+        assert address.startswith("tls://127.0.0.1") and twice.started == 3
+    never = Unlucky(9)
+    monkeypatch.setattr(distributed, "LocalCluster", never)
+    with pytest.raises(RunStopped, match="did not start, 3 times"), _cluster(Dask(workers=1), 1):
+        pass
+    assert never.started == 3
+
+
+def test_a_command_with_nothing_to_do_removes_what_a_killed_one_has_left(study, tmp_path, monkeypatch):
+    import tempfile
+
+    from relulab.lab.run.engines.scratch import NAME
+    from relulab.lab.run.store import Run
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f"{NAME.format(99999999)}x"
+    (left / "dask-scratch-space").mkdir(parents=True)
+    Dask(workers=1).run(study, Run(tmp_path), [], print, print, print)
+    assert not left.exists()

@@ -215,3 +215,36 @@ def test_other_mistakes_are_sentences(files, here):
 def test_both_are_listed_by_their_items(here):
     rows = {row["name"]: row for row in json.loads(here("list", "--json")[1]) if row["kind"] == "instrument"}
     assert rows["separability"]["ids"] == ["IB.D"] and rows["max_margin"]["ids"] == ["IB.MM"]
+
+
+def test_two_neurons_of_a_network(files, here):
+    from relulab import load
+    from relulab.data.labeled import labeled
+    from relulab.subjects.bias import two_neurons
+
+    save(torch_default((4, 6, 1), seeds=[0]), files / "two.safetensors")
+    words = ("measure", "two-neurons", "two.safetensors", "--data", "spans.npz")
+    code, out, err = here(*words, "--json", "--out", "small.safetensors")
+    document = json.loads(out)
+    with np.load(files / "spans.npz") as table:
+        data = labeled(table["X"], table["y"])
+    test = data._replace(X=data.X[1::2], y=data.y[1::2])
+    found = two_neurons(load(files / "two.safetensors"), data.X[::2], test)
+    assert code == 0 and not err and document["tested"] == 30 and document["neurons"] == 6
+    assert (document["positive"], document["negative"], document["off"]) == (found.positive, found.negative, found.off)
+    assert document["same"] == found.same._asdict() and document["largest"] == pytest.approx(found.largest)
+    assert document["accuracy"] == [found.before._asdict(), found.after._asdict()]
+    w, v = found.net.W[0].data[0, :, 1], max_margin(data.X, data.y).negative.w
+    assert document["cosines"][1] == pytest.approx(float(w @ v / w.norm() / v.norm()))
+    small = load(files / "small.safetensors")
+    torch.testing.assert_close(small(data.X.float()), found.net(data.X).float())
+    text = flat(here(*words)[1])
+    assert "were merged" in text and "same prediction" in text and "w₋" in text
+
+
+def test_two_neurons_with_few_points_and_without_max_margin_vectors(files, here):
+    save(torch_default((2, 5, 1), seeds=[1]), files / "flat.safetensors")
+    X = np.array([[1.0, 0.0], [-1.0, 0.1], [0.0, -1.0], [0.0, 1.0], [0.3, 0.3]])  # positive points on all sides
+    np.savez(files / "few.npz", X=X, y=np.array([1, 1, 1, -1, -1]))
+    code, out, err = here("measure", "two-neurons", "flat.safetensors", "--data", "few.npz")
+    assert code == 0 and "too few to set some aside" in flat(out + err) and "no max-margin vector" in flat(out + err)

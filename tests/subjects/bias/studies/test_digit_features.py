@@ -9,9 +9,10 @@ import torch
 import xarray as xr
 
 from relulab import Local, UserError, find_study, run_study
+from relulab.lab.control import controlled
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.study import Unit
-from relulab.subjects.bias.studies.digit_features.claims import sides
+from relulab.subjects.bias.studies.digit_features.claims import inner_products, sides
 from relulab.subjects.bias.studies.digit_features.drawing import similarity
 from relulab.subjects.bias.studies.digit_features.measures import (
     COSINE,
@@ -44,7 +45,7 @@ def test_a_run_from_files_to_claims(made_up, tmp_path, monkeypatch):
     monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
     study = find_study("IB.F3").configured("smoke", TINY)
     summary = run_study(study, runs=tmp_path, engine=Local(1))
-    assert len(summary["claims"]) == 9 and {c["verdict"] for c in summary["claims"]} == {"NOT_JUDGED"}
+    assert len(summary["claims"]) == 12 and {c["verdict"] for c in summary["claims"]} == {"NOT_JUDGED"}
     figures = json.loads((tmp_path / summary["run"] / "figures.json").read_text())
     assert (
         [row["figure"] for row in figures] == list(study.captions) == ["similarity", "cosines", "weights", "training"]
@@ -78,7 +79,7 @@ def test_one_seed_does_not_depend_on_others_and_is_drawn_from_its_files(made_up)
 
 
 @pytest.mark.parametrize("given, sentence", [
-    ({"n_train": 41}, "expected n_train ≤ 40, .* got n_train = 41"),
+    ({"n_train": 181}, "expected n_train ≤ 180, .* got n_train = 181"),
     ({"n_held_out": 13}, "expected n_held_out ≤ 12, .* got n_held_out = 13"),
 ])  # fmt: skip
 def test_more_digits_than_there_are(made_up, tmp_path, given, sentence):
@@ -157,16 +158,20 @@ def made_result(good: bool, seeds: int = 6) -> xr.Dataset:
     """A result in which the paper is right in everything, or in nothing."""
     net = digit_net(0)
     x = torch.zeros(4, 1, 28, 28) + torch.arange(4)[:, None, None, None]
-    one = xr.concat([similarities(net, x, torch.tensor([0, 0, 1, 1]))] * 2, xr.Variable("when", ["start", "end"]))
-    one = one.merge(neurons(net, x, torch.tensor([0, 0, 1, 1])))
+    y = torch.tensor([0, 0, 1, 1])
+    one = xr.concat([similarities(net, x, y).merge(neurons(net, x, y))] * 2, xr.Variable("when", ["start", "end"]))
     sign, up = (1 if good else -1), np.arange(8) / 10
     equal = 0.2 + sign * up + (0 if good else 0.5)
     different = 0.9 - sign * up - (0 if good else 0.5)
     middle = xr.DataArray(np.stack([different, equal, equal], -1), dims=("layer", "pair"))
-    one["cosine_quantile"] = one.cosine_quantile.copy(data=np.broadcast_to(0.5, one.cosine_quantile.shape))
-    one["cosine_quantile"] = one.cosine_quantile.where(one.when == "start", middle)
-    one["alike"] = one.alike * 0 + (0.9 if good else 0.1)
-    one["breaking"] = one.breaking * 0 + (0.0 if good else 0.5)
+    hill = np.array([0.5, 0.6, 0.7, 0.8, 0.8, 0.7, 0.6, 0.5])  # no trend
+    before = xr.DataArray(np.stack([hill / 2, hill, hill], -1), dims=("layer", "pair"))
+    one["cosine_quantile"] = xr.where(one.when == "start", before, middle) + 0 * one.cosine_quantile
+    one["inner_quantile"] = one.cosine_quantile
+    one["scale"] = one.scale * 0 + 1
+    better = xr.DataArray([0.5] + [0.9 if good else 0.1] * 7, dims="layer")
+    one["alike"] = (one.alike * 0 + 0.5).where(one.when == "start", better)
+    one["breaking"] = (one.breaking * 0 + 1.0).where(one.when == "start", 0.0 if good else 0.5)
     values = np.where(np.arange(128) < (6 if good else 40), 1.0, 0.01)
     one["singular"] = (("when", "rank"), np.stack([np.ones(128), values]))
     plus = np.arange(128) % 2 == 0
@@ -176,16 +181,30 @@ def made_result(good: bool, seeds: int = 6) -> xr.Dataset:
         spot[:60] = np.random.default_rng(5).choice([-1.0, 1.0], (60, 1)) * [2.0, 0.3]
         spot[1:60:4], spot[3:60:4], spot[0:60:4], spot[2:60:4] = [2, 0], [-2, 0], [2, 0.1], [-2, 0.1]
         plus[60:] = True
-    one["place"], one["outer"] = (("neuron", "axis"), spot), ("neuron", np.where(plus, 1.0, -1.0))
+    mixed = np.where((np.arange(128) // 2 % 2 == 0)[:, None], [2.0, 0.3], [-2.0, 0.3])
+    one["place"].loc[{"when": "start"}], one["outer"].loc[{"when": "start"}] = mixed, np.where(plus, 1.0, -1.0)
+    one["place"].loc[{"when": "end"}], one["outer"].loc[{"when": "end"}] = spot, np.where(plus, 1.0, -1.0)
     return xr.concat([one.expand_dims(seed=[s]) for s in range(seeds)], "seed").assign_coords(rank=range(1, 129))
 
 
 @pytest.mark.parametrize("good", [True, False])
 def test_claims_hold_where_they_are_true_and_only_there(good):
     result = made_result(good)
-    verdicts = {c.id: c.verdict.name for c in find_study("IB.F3").configured("quick").claims(result)}
-    assert len(verdicts) == 9
+    study = find_study("IB.F3").configured("quick")
+    claims = controlled(study.claims(result), study.controls(result), study.claims)
+    verdicts = {c.id: c.verdict.name for c in claims}
+    assert len(verdicts) == 12
     assert set(verdicts.values()) == {"HOLDS" if good else "REFUTED"}, verdicts
+    assert all(c.control.verdict.name != "HOLDS" for c in claims)
+
+
+def test_inner_products_are_those_of_the_features(look):
+    net, x, y = look
+    one = similarities(net, x, y).expand_dims(when=["end"], seed=[0])
+    *_, (_, _, f) = layer_features(net, x)
+    different = [float(f[i].double() @ f[j].double()) for i in range(3) for j in range(3, 8)]
+    found = inner_products(one).sel(layer=7, pair="different").item()
+    assert found == pytest.approx(np.median(different), rel=1e-6)
 
 
 def test_sides_of_neurons_by_hand():

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
+from relulab.lab.control import controlled
 from relulab.lab.show.animation import animated
+from relulab.nets.initial import balanced
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.studies.max_margin_limit.claims import decided, last, powers
 from relulab.subjects.bias.studies.max_margin_limit.study import MaxMarginLimit
@@ -16,8 +19,6 @@ from relulab.subjects.bias.studies.max_margin_limit.study import MaxMarginLimit
 def pair():
     study = MaxMarginLimit.configured("smoke")
     parts = [study.measure(unit, lambda steps: None) for unit in study.units()]
-    import xarray as xr
-
     return study, xr.merge(parts, join="outer", compat="no_conflicts")
 
 
@@ -72,12 +73,38 @@ def test_claims_are_refuted_by_what_contradicts_them(pair):
     assert set(verdicts.values()) == {"REFUTED"}, verdicts
 
 
-def test_a_neuron_that_stays_undecided_gives_no_value(pair):
+def test_no_control_holds_where_the_claims_do(pair):
+    study, result = pair
+    six = result.isel(seed=[0, 1] * 3).assign_coords(seed=range(6)).copy(deep=True)
+    six["halving"] = six.halving * 0
+    six["cosine"], six["beyond"] = six.cosine * 0 + 1, six.beyond.where(six.log_loss > -1, 1e-9)
+    steps = xr.DataArray([-0.5, -1.0], dims="kind", coords={"kind": ["paper", "spanning"]})
+    six["first"] = abs(six.log_loss) ** steps
+    claims = controlled(study.claims(six), study.controls(six), study.claims)
+    assert {c.verdict.name for c in claims} == {"HOLDS"}
+    assert [c.id for c in claims if c.control is None] == [c.id for c in claims if c.check]
+    verdicts = {c.id: c.control.verdict.name for c in claims if c.control}
+    assert len(verdicts) == 7 and "HOLDS" not in verdicts.values(), verdicts
+    assert {verdicts[f"IB.T1.flow.{name}"] for name in ("cosine-paper", "rank-spanning", "rate-paper")} == {"REFUTED"}
+
+
+def test_cosines_with_class_means_at_the_start(pair):
+    study, result = pair
+    data = study.data("paper", 0)
+    net = balanced((study.d, study.width, 1), [0], size=study.size)
+    W, a = net.W[0].data[0].T, net.W[1].data[0, :, 0]
+    means = {sign: data.X[data.y == sign].mean(0) for sign in (1, -1)}
+    live = [j for j in range(study.width) if (data.X @ W[j] > 0).any()]
+    least = min(float(torch.cosine_similarity(W[j], means[1 if a[j] > 0 else -1], dim=0)) for j in live)
+    assert float(result.with_mean.sel(kind="paper", seed=0, look=0)) == pytest.approx(least)
+
+
+def test_a_neuron_that_stays_undecided_counts_as_never_decided(pair):
     _, result = pair
     here = result.sel(kind="paper").copy(deep=True)
     here["count"].loc[{"place": "undecided", "seed": 0}] = 1
     shares = decided(here)
-    assert np.isnan(shares[0]) and shares[1] > 0.5
+    assert shares[0] == 0 and shares[1] > 0.5
 
 
 def test_powers_are_those_of_a_law(pair):

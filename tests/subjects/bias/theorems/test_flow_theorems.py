@@ -1,6 +1,7 @@
 """Theorems of IB on gradient flow: demonstrations, users' networks, and what must not pass."""
 
 import copy
+import inspect
 import math
 
 import pytest
@@ -11,6 +12,7 @@ from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
 from relulab.flow.gradient_flow import gradient_flow
+from relulab.flow.margin_losses import loss_named
 from relulab.lab.theorem import Verdict
 from relulab.nets.initial import balanced, torch_default
 from relulab.nets.mlp import MLP
@@ -171,7 +173,7 @@ def test_a_start_far_from_zero_is_another_matter():
     start = torch_default((4, 10, 1), [0], bias=False, dtype=torch.float64)
     finding = max_margin_neurons(spanning(), start=start, until=50, step=0.8)
     assert finding.verdict is Verdict.NOT_APPLICABLE
-    assert [c.holds for c in finding.conditions] == [True] * 4 + [False, False, True]
+    assert [c.holds for c in finding.conditions] == [True] * 4 + [False, False] + [True] * 3
 
 
 def test_the_paths_of_seeds_differ_and_their_rate_is_that_of_a_power_law():
@@ -287,3 +289,53 @@ def test_points_of_different_lengths_have_the_same_solution_up_to_rounding():
     lengths = torch.from_numpy(10.0 ** stream(1, Role.DEMONSTRATION, 11).uniform(-3, 3, (30, 1)))
     data = Labeled(data.X * lengths, data.y)
     assert kkt_point(data).verdict is Verdict.HOLDS and kkt_point(data, size=1 + 1e-6).verdict is Verdict.REFUTED
+
+
+def test_the_limit_for_another_loss_depends_on_its_tail():
+    """The rational loss satisfies the printed conditions, and has the limit v ∝ Σ_i x_i/(vᵀx_i)²."""
+    data = spanning()
+    small = {"width": 8, "until": 300.0, "step": 0.8}
+    assert max_margin_neurons(data, **small, loss="capped-exponential").verdict is Verdict.HOLDS
+    finding = max_margin_neurons(data, width=8, until=20, step=0.8, loss="rational")
+    assert finding.verdict is Verdict.NOT_APPLICABLE and not finding.conclusion
+    assert max_margin_neurons(data, width=8, loss="rational").verdict is Verdict.NOT_APPLICABLE  # decided at once
+    finding = max_margin_neurons(data, width=8, until=20, step=0.8, loss="rational", any_tail=True)
+    assert finding.verdict is Verdict.REFUTED and finding.conclusion[0].holds is False
+    path = neuron_flow(data, width=8, until=20, step=0.8, loss="rational")
+    X = data.X[data.y > 0]
+    v = X.mean(0)
+    for _ in range(500):  # fixed-point iteration
+        v = v / v.norm() + 0.5 * (pull := (X @ v / v.norm()) ** -2 @ X) / pull.norm()
+    W = path.end[path["a"][-1] > 0]
+    torch.testing.assert_close(W @ v / W.norm(dim=1) / v.norm(), torch.ones(len(W)).double(), rtol=0, atol=1e-9)
+
+
+def test_a_loss_must_be_a_name():
+    named = inspect.unwrap(loss_named)  # without the types that the tests check
+    with pytest.raises(UserError, match="expected the name of a loss, got function: give one of logistic"):
+        named(lambda m: m)
+    with pytest.raises(UserError, match="no loss 'logistik': did you mean 'logistic'"):
+        named("logistik")
+
+
+@pytest.mark.parametrize("theorem", [max_margin_neurons, learned_function])
+def test_a_loss_that_no_flow_reaches_is_undecided_at_once(theorem, trained, monkeypatch):
+    """Weights of 1e100 have the loss e^{−1e200}; following the flow to it would only end when steps run out."""
+    data, net, start = copy.deepcopy(trained)
+    for W in net.W:
+        W.data *= 1e100
+    monkeypatch.setattr("relulab.subjects.bias.tools.conditions.neuron_flow", None)  # a call would be a TypeError
+    finding = theorem(data, net, start)
+    assert finding.verdict is Verdict.INCONCLUSIVE and "too small to follow the flow to it" in str(finding)
+    for W in start.W:
+        W.data *= 1e208
+    with pytest.raises(UserError, match="products overflow"):
+        theorem(data, start=start)
+
+
+def test_balance_and_sectors_do_not_depend_on_the_tail():
+    data = OppositeOrthants(4).draw(stream(0, Role.TRAIN, 0), 12)
+    for loss in ("rational", "sigmoid"):
+        assert balanced_neurons(data, width=4, steps=20, loss=loss).verdict is Verdict.HOLDS
+        assert absorbing_sectors(data, width=8, until=2.0, step=0.8, loss=loss).verdict is Verdict.HOLDS
+    assert balanced_neurons(data, width=4, loss="squared").verdict is Verdict.NOT_APPLICABLE

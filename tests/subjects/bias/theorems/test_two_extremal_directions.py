@@ -55,7 +55,10 @@ def test_counts_refute_the_variant_for_linear_separability():
 
 
 def test_the_margin_of_the_best_separator():
-    assert linearly_separable(torch.tensor([[1, 3], [1, -3.0]]).double(), torch.ones(2).double()).measured == 1
+    X = torch.tensor([[0.6, 0.8], [0.6, -0.8]]).double()
+    for lengths in (torch.ones(2, 1), torch.tensor([[1e-100], [1e100]], dtype=torch.float64)):
+        measured = linearly_separable(X * lengths, torch.ones(2).double()).measured
+        assert measured == pytest.approx(0.6, abs=1e-7)  # the tolerance of the linear program
 
 
 def test_lost_starts_say_nothing(monkeypatch):

@@ -87,16 +87,34 @@ def test_optimization_bias_from_files_to_claims(made_up_digits, monkeypatch, tmp
     monkeypatch.setenv("RELULAB_DATA", str(made_up_digits))
     monkeypatch.setattr("relulab.lab.run.job.FORMATS", ("svg",))
     study = find_study("T5.F4").configured("smoke", {"n_teacher": 20, "n": 8, "delta": (0, 3, 300), "draws": 4})
+    study.ready()
     run_study(study, preset="smoke", runs=tmp_path, engine=Local(1))
     result = combined(study)
-    assert result.risk.sizes == {"seed": 5, "draw": 4, "delta": 3}
+    assert result.wrong.sizes == {"seed": 5, "delta": 3, "point": 24}
     # For δ = 0 every draw gives the same student; for a large δ its angle is close to π/2.
-    assert bool((result.risk.sel(delta=0) == result.risk.sel(delta=0, draw=0)).all())
+    assert set(np.unique(result.wrong.sel(delta=0))) <= {0.0, 1.0}
     assert float(result.angle.sel(delta=300).min()) > 1.5 > float(result.angle.sel(delta=0).max())
     assert verdicts(study, result)["T5.F4.ends"] == "HOLDS"
-    assert verdicts(study, result.assign(risk=1 - result.risk))["T5.F4.ends"] == "REFUTED"
-    with pytest.raises(UserError, match="n_teacher = 6100, but the MNIST training file has 40 zeros and ones"):
+    assert verdicts(study, result.assign(wrong=1 - result.wrong))["T5.F4.ends"] == "REFUTED"
+    with pytest.raises(UserError, match="n_teacher = 600 digits each, but the MNIST training file has 180 zeros"):
         find_study("T5.F4").configured("paper").ready()
+
+
+def test_no_two_seeds_of_the_optimization_bias_share_a_training_digit(made_up_digits, monkeypatch):
+    monkeypatch.setenv("RELULAB_DATA", str(made_up_digits))
+    study = find_study("T5.F4").configured("smoke", {"n_teacher": 20, "n": 8, "delta": (0, 3), "draws": 1})
+    module, used = type(study).__module__, []
+
+    def kept(X, y, **options):
+        used.append(X)
+        return np.ones(X.shape[1])
+
+    monkeypatch.setattr(f"{module}._rows", lambda digits: (np.arange(180.0)[:, None] + 1, np.arange(180) % 2))
+    monkeypatch.setattr(f"{module}.logistic_regression", kept)
+    for unit in study.units():
+        study.measure(unit, lambda steps: None)
+    digits = [frozenset(X[:, 0]) for X in used[::2]]  # each teacher is also trained on shuffled labels
+    assert len(digits) == 5 and len(frozenset.union(*digits)) == 5 * 20
 
 
 def test_on_mnist():
@@ -105,4 +123,4 @@ def test_on_mnist():
     study = find_study("T5.F4").configured("quick", {"seeds": 1, "n_teacher": 1000, "delta": (0, 90), "draws": 5})
     result = study.measure(study.units()[0], lambda steps: None)
     assert float(result.accuracy.min()) > 0.99
-    assert float(result.risk.sel(delta=0).mean()) < 0.01 and float(result.risk.sel(delta=90).mean()) > 0.2
+    assert float(result.wrong.sel(delta=0).mean()) < 0.01 and float(result.wrong.sel(delta=90).mean()) > 0.2

@@ -124,7 +124,7 @@ def test_the_gradient_rule(files, here):
     words = ("measure", "gradient-rule", "a.safetensors", "b.safetensors", "--data", "x.npy")
     code, out, err = here(*words, "--json")
     document = json.loads(out)
-    assert code == 0 and not err and document["verdict"] == "HOLDS" and len(document["conclusion"]) == 3
+    assert code == 0 and not err and document["verdict"] == "HOLDS" and len(document["conclusion"]) == 4
     nets = [load(files / f"{name}.safetensors").double() for name in "ab"]
     gradients = back_propagated(*nets, torch.from_numpy(np.load(files / "x.npy")))
     for row, g in zip(document["gradients"], gradients, strict=True):
@@ -351,8 +351,22 @@ def test_errors_on_pairs_are_one_line(here, tmp_path):
         one_line(here("check", theorem, *files), "inputs")
     for wrong in (("--tolerance", "nan"), ("--tolerance", "1.5"), ("--tolerance", "-1")):
         one_line(here("prune", "star.safetensors", "-d", "x.npy", *wrong), "tolerance")
-    one_line(here("prune", "star.safetensors", "-d", "x.npy", "--slope", "0.1"), "leaky with slope 0.1")
     one_line(here("prune", "dead.safetensors", "-d", "x.npy"), "zero weights")
+
+
+def test_leaky_networks_are_pruned_and_checked(here, tmp_path):
+    star = torch_default((4, 3, 2), seeds=[0], slope=0.1, dtype=torch.float64)
+    twice = MLP((4, 6, 2), slope=0.1, dtype=torch.float64)
+    twice.W[0].data, twice.b[0].data = star.W[0].data.repeat(1, 1, 2), star.b[0].data.repeat(1, 1, 2)
+    twice.W[1].data, twice.b[1].data = star.W[1].data.repeat(1, 2, 1) / 2, star.b[1].data
+    save(star, tmp_path / "star.safetensors")
+    save(twice, tmp_path / "twice.safetensors")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(60, 4)))
+    code, out, _ = here("prune", "twice.safetensors", "-d", "x.npy", "--slope", "0.1", "--tolerance", "1e-12", "--json")
+    assert code == 0 and json.loads(out)["kept"] == 3 and json.loads(out)["largest"] < 1e-10
+    files = ("--teacher", "star.safetensors", "--student", "twice.safetensors", "-d", "x.npy", "--set", "box=true")
+    code, out, _ = here("check", "SS.T1", *files, "--slope", "0.1", "--json")
+    assert code == 0 and "HOLDS" in out
 
 
 def test_checkpoints_in_alphabetical_order_are_sorted_by_number(here, tmp_path):
@@ -411,10 +425,14 @@ def test_prune_counts_predictions_and_writes_a_state_dict(here, tmp_path):
     assert "too few to set some aside" in here("prune", "big.pt", "-d", "few.npy", "--keep", "3")[1].replace("\n", " ")
 
 
-def test_prune_and_alignment_refuse_other_activations(here, tmp_path):
+def test_prune_takes_other_activations_and_alignment_refuses_them(here, tmp_path):
     torch.save(classifier((6, 12, 4)).state_dict(), tmp_path / "net.pt")
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(100, 6)))
-    one_line(here("prune", "net.pt", "-d", "x.npy", "--activation", "tanh"), "got Tanh")
+    code, out, _ = here("prune", "net.pt", "-d", "x.npy", "--activation", "tanh", "--json", "--keep", "11")
+    other = json.loads(here("prune", "net.pt", "-d", "x.npy", "--by", "missed", "--json", "--keep", "11")[1])
+    document = json.loads(out)
+    assert code == 0 and document["size"]["widths"] == [11] and document["notes"] == []
+    assert 0 < document["size"]["lost"]["value"] < 0.2 and document["size"]["lost"] != other["size"]["lost"]
     one_line(here("measure", "alignment", "net.pt", "net.pt", "-d", "x.npy", "--activation", "gelu"), "got GELU")
     one_line(here("prune", "net.pt", "-d", "x.npy", "--activation", "rleu"), "did you mean 'relu'?")
     one_line(here("prune", "net.pt", "-d", "x.npy", "--activation", "tanh", "--slope", "0.1"), "leave out one")
@@ -494,3 +512,28 @@ def test_agreement_of_two_networks_as_functions(here, tmp_path):
     assert "predictions that agree" in here("measure", "agreement", "a.pt", "b.pt", "-d", "x.npy")[1]
     torch.save(classifier((6, 10, 3)).state_dict(), tmp_path / "three.pt")
     one_line(here("measure", "agreement", "a.pt", "three.pt", "-d", "x.npy"), "got 4 and 3")
+
+
+def test_connect_and_svcca_on_files(here, tmp_path):
+    star = torch_default((4, 2, 3), seeds=[0])
+    students = [torch_default((4, 4, 3), seeds=[s]) for s in (1, 2)]
+    for net, slots in zip(students, ((0, 1), (2, 1)), strict=True):
+        net.W[1].data.zero_()
+        net.W[0].data[0, :, list(slots)], net.b[0].data[0, 0, list(slots)] = star.W[0].data[0], star.b[0].data[0, 0]
+        net.W[1].data[0, list(slots)], net.b[1].data[0] = star.W[1].data[0], star.b[1].data[0]
+    for name, net in zip("tab", (star, *students), strict=True):
+        save(net, tmp_path / f"{name}.safetensors")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((300, 4)))
+    words = ("measure", "connect", "a.safetensors", "b.safetensors", "-d", "x.npy", "--teacher", "t.safetensors")
+    code, out, err = here(*words, "--json", "--out", "path.npz")
+    document = json.loads(out)
+    assert code == 0 and not err and document["path_low"] and not document["line_low"] and document["path"] < 1e-12
+    with np.load(tmp_path / "path.npz") as saved:
+        assert saved["W1"].shape == (len(document["segments"]) + 1, 4, 4)
+        assert float(saved["loss_on_line"].max()) == document["line"]
+    assert "stays low on the path" in " ".join(here(*words)[1].split())
+    assert here(*words, "--out", "loss.png")[0] == 0 and (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+    (layer,) = json.loads(here("measure", "correlation", *words[2:4], "-d", "x.npy", "--svcca", "--json")[1])["layers"]
+    found = layer["svcca"]
+    assert len(found["rho"]) == min(found["kept_a"], found["kept_b"]) > 0
+    assert 0 < found["random_points"] < found["mean"] <= 1 and found["random_weights"] > found["random_points"]

@@ -11,15 +11,18 @@ from relulab.subjects.specialization.studies.misalignment import STUDY, _look
 
 
 def made_up(study, power: float, weak: float) -> xr.Dataset:
-    """ε_j = ε^power times a factor that grows as nodes get weaker, or shrinks, with a little noise."""
+    """ε_j = ε^power times a factor that grows as nodes get weaker, or shrinks, with a little noise.
+
+    The gradients of even seeds are a fourth of those of odd seeds.
+    """
     rng = np.random.default_rng(0)
     looks, nodes, seeds = study.looks, np.arange(1, study.m + 1), range(study.seeds)
-    gradient = np.geomspace(0.3, 1e-3, len(looks))
+    gradient = np.geomspace(0.3, 1e-3, len(looks)) * np.where(np.arange(study.seeds) % 2, 2, 0.5)[:, None]
     noise = np.exp(0.05 * rng.normal(size=(study.seeds, len(looks), study.m)))
     return xr.Dataset(
         {
-            "gradient": (("seed", "epoch"), np.tile(gradient, (study.seeds, 1))),
-            "epsilon": (("seed", "epoch", "node"), 0.3 * gradient[None, :, None] ** power * nodes**weak * noise),
+            "gradient": (("seed", "epoch"), gradient),
+            "epsilon": (("seed", "epoch", "node"), 0.3 * gradient[..., None] ** power * nodes**weak * noise),
             "alpha": (("seed", "epoch", "node"), np.ones_like(noise)),
             "strength": (("seed", "node"), np.tile(1 / nodes, (study.seeds, 1))),
         },
@@ -36,6 +39,20 @@ def test_claims_follow_the_results():
     claims = study.claims(made_up(study, 1.0, 0.5))
     assert [c.verdict for c in claims] == [Verdict.HOLDS] * 2 and claims[0].measured == pytest.approx(1, abs=0.05)
     assert verdicts(study, made_up(study, -0.2, -0.5)) == [Verdict.REFUTED] * 2
+
+
+def test_errors_that_only_fall_with_time_show_nothing():
+    study = STUDY.configured("quick")
+    result = made_up(study, 1.0, 0.5)
+    result["epsilon"] = result.epsilon.mean("seed").expand_dims(seed=result.seed) * (1 + 0 * result.epsilon)
+    assert study.claims(result)[0].verdict is Verdict.REFUTED  # though the slope over time is 1
+
+
+def test_the_gradients_of_another_seed_do_not_explain_the_errors():
+    study = STUDY.configured("quick")
+    for control in study.controls(made_up(study, 1.0, 0.5)):
+        held = [c.id for c in study.claims(control.result) if control.covers(c) and c.verdict is Verdict.HOLDS]
+        assert not held, control.name
 
 
 def test_students_that_diverged_give_no_slope():
@@ -67,4 +84,4 @@ def test_a_unit_and_its_figure():
     study = STUDY.configured("smoke")
     result = study.measure(study.units()[0], lambda steps: None)
     assert dict(result.sizes) == {"epoch": 3, "seed": 2, "node": 3} and bool(np.isfinite(result.gradient).all())
-    assert set(study.figures(result)) == {"misalignment"}
+    assert set(study.figures(result)) == {"misalignment", "same-time"}

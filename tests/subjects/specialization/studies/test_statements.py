@@ -61,6 +61,32 @@ def test_width_that_helps_some_teachers_only(recovery, sign, gap, everywhere):
     assert by_id["S0.F11.polarity-gap"] == gap and by_id["S0.F11.width-loss-everywhere"] == everywhere
 
 
+def test_a_few_students_that_miss_a_node_decide_the_mean_loss_but_not_the_share_of_seeds(recovery):
+    result = recovery_result(recovery, 1)
+    narrow = (result.over == min(recovery.over)) & (result.polarity == 0.5)
+    lucky = xr.where(result.seed == 0, 10.0, 1e-12)
+    result["loss"] = result.loss.where(~narrow, lucky)
+    everywhere = {c.id: c for c in recovery.claims(result)}["S0.F11.width-loss-everywhere"]
+    assert everywhere.verdict.name == "INCONCLUSIVE" and everywhere.note.count("By another statistic") == 2
+    assert "depends on the statistic" in everywhere.note
+
+
+@pytest.mark.parametrize("id, make", [("SS.F7", recovery_result), ("SS.F8", lambda *a: order_result(*a)),
+                                      ("SS.F5", lambda *a: fan_out_result(*a))])  # fmt: skip
+def test_controls_of_true_claims_do_not_hold(id, make):
+    study = find_study(id).configured("paper", {"seeds": SEEDS})
+    result = make(study, 1)
+    if id == "SS.F7":  # the start of training
+        start = {name: result[name].sel(epoch=0) * 0 + 0.1 for name in ("best", "loss")}
+        result = result.assign({n: result[n].where(result.epoch > 0, start[n]) for n in start})
+    claims, covered = study.claims(result), set()
+    for control in study.controls(result):
+        judged = {c.id: c for c in study.claims(control.result) if control.covers(c) and c.id not in covered}
+        assert not [id for id, c in judged.items() if c.verdict.name == "HOLDS"], control.name
+        covered |= judged.keys()
+    assert covered == {c.id for c in claims}
+
+
 @pytest.mark.parametrize("changes, ids", [
     ({"polarity": [0]}, {"SS.F7.short-of-5x"}),
     ({"polarity": [1]}, {"SS.F7.strong-first", "SS.F7.width-weak", "SS.F7.short-of-5x", "S0.F11.width-loss"}),
@@ -140,6 +166,7 @@ def fan_out_result(study, sign: int) -> xr.Dataset:
         "lost": ((*cut, "cut"), 0.1 ** (1 + sign) * (1 + noise(SEEDS, len(over), len(p), len(study.kept)))),
         "lost_by_chance": ((*cut, "cut"), 0.1 * (1 + noise(SEEDS, len(over), len(p), len(study.kept)))),
     }
+    data |= {f"{name}_before": data["lost_by_chance"] for name in ("lost", "lost_by_chance")}
     return xr.Dataset(data, coords={"over": over, "polarity": p, "seed": range(SEEDS), "epoch": [study.epochs]})
 
 

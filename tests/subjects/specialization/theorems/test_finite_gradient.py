@@ -1,5 +1,6 @@
 """S0.T1 over all batches by enumeration; SS.T3, SS.T4 and S0.T5 never refuted, whatever the student."""
 
+import math
 from itertools import combinations
 
 import pytest
@@ -9,11 +10,11 @@ from hypothesis import strategies as st
 
 import relulab as rl
 from relulab import Verdict
-from relulab.subjects.specialization import Box
+from relulab.subjects.specialization import Box, Nodes, alignment
 from relulab.subjects.specialization.theorems.interpolation import sizes
 from relulab.subjects.specialization.theorems.noisy_recovery import _ball, promised
-from relulab.subjects.specialization.tools.band_constants import thinnest
-from relulab.subjects.specialization.tools.shifted_students import shifted_students
+from relulab.subjects.specialization.tools.band_constants import band_constant, thinnest
+from relulab.subjects.specialization.tools.shifted_students import near_copy, shifted_students
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -72,15 +73,31 @@ def test_flipped_students_count_as_aligned():
     assert rl.specialization.noisy_recovery(star, net, Box.around(3), node=0).verdict is Verdict.HOLDS
 
 
-def test_the_thinnest_band_by_trying_many_directions():
-    flat, most = draw(60, 2, seed=3), 9
-    t = thinnest(flat, most)
-    assert t > 0
-    for i in range(500):
-        u = draw(2, seed=100 + i)
-        s = (flat @ (u / u.norm())).sort().values
-        counts = [int(((s >= a - 1e-15) & (s <= a + 2 * t)).sum()) for a in s.tolist()]
-        assert max(counts) <= most
+def test_the_thinnest_band_by_trying_all_bands():
+    t, most = draw(60, 4, seed=3), 9
+    half = thinnest(t, most)
+    counts = [[int(((s >= a) & (s <= a + 2 * half)).sum()) for a in s.tolist()] for s in t.T]
+    wider = [[int(((s >= a) & (s <= a + 2.0001 * half)).sum()) for a in s.tolist()] for s in t.T]
+    assert half > 0 and max(map(max, counts)) == most < max(map(max, wider))
+
+
+@settings(max_examples=25, deadline=None)
+@given(d=st.integers(1, 8), K=st.integers(2, 9), width=st.sampled_from([1e-3, 0.05, 0.5]), seed=st.integers(0, 10**6),
+       near=st.booleans())  # fmt: skip
+def test_lemma_6_by_counting(d, K, width, seed, near):
+    """If no other hyperplane is aligned with that of j up to (M₁ε', M₂ε'), some point of D' is γε' away from all."""
+    gamma = 2.0
+    nodes = rl.specialization.regular(rl.specialization.Nodes(draw(K, d, seed=seed), draw(K, seed=seed + 1)))
+    if near:  # a hyperplane that is parallel to that of j up to rounding
+        nodes.w[1], nodes.b[1] = nodes.w[0] + 1e-9 * draw(d, seed=seed + 2), nodes.b[0] + 0.3
+    w, b = nodes.w[0], nodes.b[0]
+    n = math.ceil((gamma + 3) * K * (d + 1))
+    x = draw(n, d, seed=seed + 3)
+    x = x - (x @ w + b + width * (2 * torch.rand(n, generator=torch.Generator().manual_seed(seed)) - 1))[:, None] * w
+    M = band_constant(x, w, float(b), nodes.w[1:], width, K, gamma)
+    error = alignment(Nodes(w[None], b[None]), Nodes(nodes.w[1:], nodes.b[1:]), either_side=True)
+    if not (error <= M * width).any():
+        assert ((x @ nodes.w[1:].T + nodes.b[1:]).abs() > gamma * width).all(1).any()
 
 
 def test_the_ball_by_trying_many_points():
@@ -119,11 +136,24 @@ def test_wrong_arguments_raise_an_error(call, message):
         call(*shifted_students(0.1, 100))
 
 
-def test_beyond_three_dimensions_the_finding_is_inconclusive():
-    star = rl.specialization.teacher((5, 2, 3), seeds=[0])
-    finding = rl.specialization.polynomial_samples(star, star, 0.5 * draw(20_000, 5), 0.9)
-    assert finding.verdict is Verdict.INCONCLUSIVE and finding.conditions[2].holds is None
-    assert "more than three inputs" in finding.conditions[2].detail
+@pytest.mark.parametrize("theorem", [rl.specialization.polynomial_samples, rl.specialization.teacher_aware_samples])
+def test_beyond_three_dimensions_the_finding_is_decided(theorem):
+    star, net, x = near_copy(60_000)
+    assert theorem(star, net, x, 0.9).verdict is Verdict.HOLDS
+    assert theorem(star, net, x[:2000], 0.9).verdict is Verdict.NOT_APPLICABLE
+    net.b[0].data += 0.05
+    finding = theorem(star, net, x, 0.9)  # the gradient is not small
+    assert finding.verdict is Verdict.NOT_APPLICABLE and finding.conditions[-1].holds is False
+
+
+def test_a_constant_depends_on_the_directions_of_the_other_nodes_only():
+    x, w = draw(400, 6), torch.eye(6, dtype=torch.float64)[0]
+    x[:, 1] *= 1e-3  # thin in one direction
+    across, along = (torch.eye(6, dtype=torch.float64)[[i]] for i in (1, 2))
+    thin, wide = (band_constant(x, w, 0.0, normal, 0.1, 4, 2.0) for normal in (across, along))
+    assert thin > 100 * wide
+    for other in (-along, 0.6 * w + 0.8 * along, along.repeat(3, 1)):
+        assert band_constant(x, w, 0.0, other, 0.1, 4, 2.0) == pytest.approx(wide)
 
 
 @settings(max_examples=40, deadline=None)

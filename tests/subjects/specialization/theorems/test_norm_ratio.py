@@ -113,3 +113,31 @@ def test_norms_below_the_accuracy_of_the_solver_refute_nothing(rate, verdict):
     for scale in (1e-100, 1.0, 1e100):
         finding = norm_ratio(scale * W, lambda W: rate * W / np.linalg.norm(W, axis=1, keepdims=True), 1.0)
         assert finding.verdict is verdict
+
+
+@pytest.mark.parametrize("time", [1e-8, 1e-4, 0.1])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e3])
+def test_short_times_and_weights_of_any_scale(scale, time):
+    """The change of ln(‖w_k‖/‖w_1‖) may be 1e-8, near the rounding of ‖w_k‖; few steps of the solver are needed."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        W, A = scale * rng.standard_normal((4, 3)), rng.standard_normal((4, 3))
+        for r in (lambda W, A=A: A + 0 * W, lambda W, A=A: np.tile(A[0] - W.sum(0) / scale, (4, 1))):
+            assert norm_ratio(W, r, time).verdict is Verdict.HOLDS
+            assert norm_ratio(W, r, time, projected=False).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("projected", [True, False])
+def test_students_that_do_not_move_show_nothing(projected):
+    _, W, _ = start()
+    for r in (lambda W: 0 * W, lambda W: 1e-15 + 0 * W):
+        finding = norm_ratio(W, r, 1.0, projected=projected)
+        assert finding.verdict is Verdict.INCONCLUSIVE and "change by at most" in str(finding)
+
+
+def test_residues_that_are_rounding_refute_nothing():
+    """r_k = (w* − Σ w_k)/1e-9 with Σ w_k = w*: what is left of the difference is rounding."""
+    w_star, W, _ = start()
+    W[-1] += w_star - W.sum(0)
+    finding = norm_ratio(W, lambda W: np.tile(w_star - W.sum(0), (4, 1)) * 1e9, 1e-6)
+    assert finding.verdict is not Verdict.REFUTED

@@ -1,5 +1,6 @@
 """One pass over the points against the instruments that compute each number alone."""
 
+import pytest
 import torch
 
 from relulab import torch_default
@@ -11,10 +12,13 @@ from relulab.subjects.specialization.tools.creases import gradient_at
 from relulab.subjects.specialization.tools.nodes import lowest
 
 
-def test_every_number_is_that_of_its_own_instrument(monkeypatch):
+@pytest.mark.parametrize("slopes", [(0.0, 0.0), (0.3, 0.1)])
+def test_every_number_is_that_of_its_own_instrument(monkeypatch, slopes):
     monkeypatch.setattr(module, "CHUNK", 64)  # several passes
-    teacher, student = (torch_default((3, n, 2), seeds=[seed], dtype=torch.float64) for n, seed in ((5, 0), (7, 1)))
-    teacher.W[0].data[0, :, 4], teacher.b[0].data[0, 0, 4] = 0.0, 0.3  # no hyperplane, but a constant output
+    teacher, student = (
+        torch_default((3, n, 2), seeds=[seed], slope=slopes[seed], dtype=torch.float64) for n, seed in ((5, 0), (7, 1))
+    )
+    teacher.W[0].data[0, :, 4], teacher.b[0].data[0, 0, 4] = 0.0, -0.3  # no hyperplane; a constant output if leaky
     x = torch.randn(300, 3, generator=torch.Generator().manual_seed(2)).double()
     shares: list[float] = []
     with shown_by(lambda doing, share: shares.append(share)):

@@ -9,8 +9,11 @@ from relulab.subjects.specialization.tools.creases import creases, gradient_at, 
 from relulab.subjects.specialization.tools.vertices import exact_gradient, vertex_count
 
 
-def random_pair(d: int, m: int, n: int, seed: int, C: int = 3) -> tuple[rl.MLP, rl.MLP]:
-    return tuple(rl.torch_default((d, k, C), seeds=[seed + i], dtype=torch.float64) for i, k in enumerate((m, n)))
+def random_pair(d: int, m: int, n: int, seed: int, C: int = 3, slopes=(0.0, 0.0)) -> tuple[rl.MLP, rl.MLP]:
+    return tuple(
+        rl.torch_default((d, k, C), seeds=[seed + i], slope=slopes[i], dtype=torch.float64)
+        for i, k in enumerate((m, n))
+    )
 
 
 def test_nodes_on_one_hyperplane_share_a_crease_on_either_side():
@@ -32,13 +35,14 @@ def gradients(star, net, x):
     for point in x:
         h = (star(point[None]) - net(point[None]))[0, 0]
         inputs = point @ net.W[0][0] + net.b[0][0, 0]
-        rows.append(torch.stack([(h @ net.W[1][0, k]) * (inputs[k] > 0) for k in range(len(inputs))]))
+        rows.append(torch.stack([h @ net.W[1][0, k] * (1 if inputs[k] > 0 else net.slope) for k in range(len(inputs))]))
     return torch.stack(rows).detach()
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_largest_gradient_on_a_box_is_exact_and_bounded(seed):
-    star, net = random_pair(2, 3, 4, 10 * seed)
+@pytest.mark.parametrize("slopes", [(0.0, 0.0), (0.3, 0.0), (0.1, 0.4)])
+def test_the_largest_gradient_on_a_box_is_exact_and_bounded(seed, slopes):
+    star, net = random_pair(2, 3, 4, 10 * seed, slopes=slopes)
     box = rl.specialization.Box.around(2)
     pair = creases(star, net, box)
     x = box.draw(300, torch.Generator().manual_seed(seed))

@@ -18,7 +18,7 @@ def teacher(widths=(4, 5, 3)) -> MLP:
     return torch_default(widths, seeds=[0], dtype=torch.float64)
 
 
-def redundant(noise: float = 0.0) -> MLP:
+def redundant(noise: float = 0.0, slope: float = 0.0) -> MLP:
     """The teacher's nodes three times over at other scales, four pairs that cancel, and one node without weights."""
     g = torch.Generator().manual_seed(2)
     net = teacher()
@@ -28,7 +28,7 @@ def redundant(noise: float = 0.0) -> MLP:
     parts_W = [*(W * s for s in scales), u, 3 * u, torch.zeros(4, 1).double()]
     parts_b = [*(b * s for s in scales), torch.zeros(1, 8).double(), torch.ones(1, 1).double()]
     parts_V = [*(V / s / 3 for s in scales), v, -v / 3, torch.ones(1, 3).double()]
-    big = MLP((4, 24, 3), dtype=torch.float64)
+    big = MLP((4, 24, 3), slope=slope, dtype=torch.float64)
     big.W[0].data[0], big.b[0].data[0] = torch.cat(parts_W, 1), torch.cat(parts_b, 1)
     big.W[0].data[0] += noise * torch.randn(4, 24, generator=g).double()
     big.W[1].data[0], big.b[1].data[0] = torch.cat(parts_V, 0), c - 1
@@ -58,6 +58,35 @@ def test_copies_merge_and_canceling_groups_vanish_without_any_change():
     small = prune(net, x, tolerance=1e-12, refit=False)
     assert small.net.widths == (4, 5, 3) and small.lost < 1e-28 and small.largest <= small.bound < 1e-11
     torch.testing.assert_close(outputs(small.net, points(seed=9)), outputs(teacher(), points(seed=9)))
+
+
+def test_leaky_copies_merge_without_any_change():
+    x, net = points(), redundant(slope=0.2)
+    net.b[0].data[0, 0, -1] = -1.0  # a node without weights: the constant −0.2
+    net.b[1].data += 1.2
+    star = torch_default((4, 5, 3), seeds=[0], slope=0.2, dtype=torch.float64)
+    small = prune(net, x, tolerance=1e-12, refit=False)
+    assert small.net.widths == (4, 5, 3) and small.net.slope == 0.2
+    assert small.lost < 1e-28 and small.largest <= small.bound < 1e-11
+    torch.testing.assert_close(outputs(small.net, points(seed=9)), outputs(star, points(seed=9)))
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+@pytest.mark.parametrize("pairs", [3, 7])
+def test_of_opposite_nodes_only_the_linear_functions_can_be_spared(pairs, slope):
+    """Pairs σ(z), σ(−z) are bends and linear functions z. Of more than d = 4 linear functions, the others depend on 4.
+
+    With the constant, 4 linear functions are independent of the bends. So 7 pairs need 7 + 4 nodes, and 3 pairs all 6.
+    """
+    w, b = points(pairs, 4, seed=3), points(pairs, 1, seed=4)[:, 0] / 4
+    net = MLP((4, 2 * pairs, 3), slope=slope, dtype=torch.float64)
+    net.W[0].data[0], net.b[0].data[0, 0] = torch.cat([w, -w]).T, torch.cat([b, -b])
+    net.W[1].data[0] = points(2 * pairs, 3, seed=5)
+    count = pairs + min(pairs, 4)
+    pruned = prune(net, points(), keep=count)
+    assert len(pruned.groups) == 2 * pairs and pruned.lost < 1e-18
+    torch.testing.assert_close(outputs(pruned.net, points(seed=9)), outputs(net, points(seed=9)), rtol=0, atol=1e-6)
+    assert prune(net, points(), keep=count - 1).lost > 1e-6
 
 
 def naive_refit(net: MLP, nodes: list[int], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -121,9 +150,9 @@ def test_the_default_finds_the_nodes_behind_a_noisy_redundant_network():
 
 
 @pytest.mark.parametrize("refit", [False, True])
-@pytest.mark.parametrize("epsilon", [0.02, 0.2, 1.0])
-def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon, refit):
-    x, net = points(), redundant(noise=0.05)
+@pytest.mark.parametrize(("epsilon", "slope"), [(0.02, 0.0), (0.2, 0.0), (1.0, 0.0), (0.2, 0.5)])
+def test_no_point_of_the_box_changes_by_more_than_the_bound(epsilon, slope, refit):
+    x, net = points(), redundant(noise=0.05, slope=slope)
     pruned = prune(net, x, epsilon=epsilon, tolerance=0.01, refit=refit)
     low, high = x.amin(0), x.amax(0)
     inside = low + (high - low) * torch.rand(20_000, 4, generator=torch.Generator().manual_seed(5)).double()
@@ -163,7 +192,7 @@ def with_nan(net):
 
 @pytest.mark.parametrize("call, message", [
     (lambda x: prune(MLP((4, 3, 2)), x), "zero weights"),
-    (lambda x: prune(teacher((4, 3, 3, 2)), x), "two-layer"),
+    (lambda x: prune(teacher((4, 3, 3, 2)), x, teacher=teacher()), "two-layer"),
     (lambda x: prune(teacher(), x[:, :2]), "4 inputs"),
     (lambda x: prune(teacher(), x * torch.nan), "NaN"),
     (lambda x: prune(teacher(), x, keep=0), "at least 1"),

@@ -24,7 +24,7 @@ from relulab.lab.run import lock
 from relulab.lab.run.engines import LOADING, PATIENCE, TRIES, OnSteps, OnUnit, Say
 from relulab.lab.run.engines.measured_unit import measured
 from relulab.lab.run.engines.packed import Parcel, opened, packed, packed_study, unpacked
-from relulab.lab.run.engines.scratch import scratch
+from relulab.lab.run.engines.scratch import remove_scratch, scratch
 from relulab.lab.run.engines.script import interrupts_held, left_alone
 from relulab.lab.run.engines.tls import QUIET, Tls
 from relulab.lab.run.engines.unit_tick import SECONDS, unit_tick
@@ -71,6 +71,7 @@ class Dask:
 
     def run(self, study: Study, run: Run, units: Sequence[Unit], on_unit: OnUnit, on_steps: OnSteps, say: Say) -> None:
         if not units:
+            remove_scratch()  # a command that was killed after its last unit may have left a folder
             return
         parcel = packed_study(study, run.hash)
         with left_alone(), _cluster(self, len(units)) as (address, security), _client(address, security) as client:
@@ -241,16 +242,28 @@ def _cluster(engine: Dask, units: int) -> Iterator[tuple[str, Any]]:
         yield engine.scheduler, engine.tls.security(engine.scheduler)
         return
     import dask
-    from distributed import LocalCluster
+    import distributed  # noqa: F401 - its defaults must be there before settings change, or they are lost afterward
 
     options = {"threads_per_worker": 1, "processes": True, "silence_logs": 50, "host": LOOPBACK, "protocol": "tls",
                "security": True, "dashboard_address": f"{LOOPBACK}:0",
                "scheduler_kwargs": {"dashboard": False}}  # fmt: skip
-    with scratch() as folder, dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1, **QUIET}):
-        with interrupts_held():
-            cluster = LocalCluster(n_workers=engine.crew(units), local_directory=str(folder), **options)
-        with cluster:
-            yield cluster.scheduler_address, cluster.security
+    settings = {"distributed.scheduler.allowed-failures": TRIES - 1, **QUIET}
+    with (
+        scratch() as folder,
+        dask.config.set({"temporary-directory": str(folder), **settings}),
+        _started(n_workers=engine.crew(units), local_directory=str(folder), **options) as cluster,
+    ):
+        yield cluster.scheduler_address, cluster.security
+
+
+def _started(**options: Any) -> Any:
+    """Start a cluster on this machine, again if a worker is lost while it starts."""
+    from distributed import LocalCluster
+
+    for _ in range(TRIES):
+        with suppress(RuntimeError), interrupts_held():  # dask has closed a cluster whose worker did not start
+            return LocalCluster(**options)
+    raise RunStopped(f"the workers of the dask cluster on this machine did not start, {TRIES} times")
 
 
 @contextmanager

@@ -15,14 +15,19 @@ from relulab.core.files import is_running, real_folder
 NAME = "relulab-dask-{}-"
 
 
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """Yield a new folder, and remove those that killed processes of this user have left."""
+def remove_scratch() -> None:
+    """Remove the folders that killed processes of this user have left."""
     for old in Path(tempfile.gettempdir()).glob(NAME.format("*") + "*"):
         process = old.name.split("-")[2]
         with suppress(OSError):
             if process.isdecimal() and not is_running(int(process)) and real_folder(old) and _is_mine(old):
                 shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Yield a new folder, and remove those that killed processes of this user have left."""
+    remove_scratch()
     with tempfile.TemporaryDirectory(prefix=NAME.format(os.getpid()), ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 

@@ -25,7 +25,7 @@ from relulab.lab.show.report.report_folder import place, take
 from relulab.lab.show.report.stamps import Stamps, stamp
 from relulab.lab.show.report.thumbnail import thumbnail
 from relulab.lab.show.typeset import is_word, typeset
-from relulab.lab.show.words import VERDICTS, check_detail, claim_detail, number, size, span, value
+from relulab.lab.show.words import VERDICTS, check_detail, claim_detail, control_detail, number, size, span, value
 
 T = TypeVar("T")
 TABLES = ("claims.html", "theorems.html", "runs.html")
@@ -170,7 +170,7 @@ def _environment() -> Environment:
     }  # fmt: skip
     more: dict[str, Any] = {
         "verdicts": VERDICTS, "papers": papers(), "formats": FORMATS, "moving": MOVING,
-        "check_detail": check_detail, "claim_detail": claim_detail,
+        "check_detail": check_detail, "claim_detail": claim_detail, "control_detail": control_detail,
     }  # fmt: skip
     environment.globals.update(more)
     return environment

@@ -14,6 +14,7 @@ from relulab.lab.run.manifest import FILE as MANIFEST
 from relulab.lab.run.manifest import listed
 from relulab.lab.run.settings import parse
 from relulab.lab.run.store import MARKER, SCHEMA, Run, is_run
+from relulab.lab.show.claim_symbols import claim_texts
 from relulab.lab.show.report import forms
 from relulab.lab.show.report.forms import Unreadable
 
@@ -65,7 +66,7 @@ class FinishedRun:
 
     @property
     def counts(self) -> Counter[str]:
-        return Counter(claim.verdict for claim in self.claims)
+        return Counter(claim.verdict for claim in self.claims if not claim.check)
 
     @property
     def papers(self) -> list[str]:
@@ -83,7 +84,7 @@ class FinishedRun:
         about = self.about
         texts = [about.title, about.about, about.remarks, *about.meanings.values()]
         texts += [entry.caption for entry in self.drawn]
-        texts += [text for claim in self.claims for text in (claim.says, claim.statistic, claim.note)]
+        texts += [text for claim in self.claims for text in claim_texts(claim.model_dump())]
         return meanings(self.first, about.symbols, texts)
 
     @property

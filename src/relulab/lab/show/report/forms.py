@@ -72,6 +72,14 @@ class Machine(Form):
     others: list["Machine"] = []
 
 
+class Reading(Form):
+    name: str
+    measured: float | None
+    low: float | None
+    high: float | None
+    verdict: Word
+
+
 class Claim(Form):
     id: Id
     says: str
@@ -82,6 +90,8 @@ class Claim(Form):
     verdict: Word
     note: str
     statistic: str = ""
+    check: bool = False
+    control: Reading | None = None
 
 
 class Check(Form):

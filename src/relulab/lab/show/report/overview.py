@@ -47,12 +47,12 @@ class Section:
 
     @property
     def counts(self) -> Counter[str]:
-        return Counter(row.claim.verdict for row in self.rows)
+        return Counter(row.claim.verdict for row in self.rows if not row.claim.check)
 
     @property
     def score(self) -> str:
         """How many claims and theorems came out how, in a few words."""
-        total, parts = len(self.rows) - self.counts["NOT_JUDGED"], []
+        total, parts = self.counts.total() - self.counts["NOT_JUDGED"], []
         if total:
             parts.append(f"{self.counts['HOLDS']} of {total} claim{'s' * (total > 1)} hold{'s' * (total == 1)}")
         others = ("REFUTED", "INCONCLUSIVE", "NOT_JUDGED")

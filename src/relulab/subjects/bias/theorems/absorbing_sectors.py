@@ -12,12 +12,15 @@ import torch
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
+from relulab.flow.margin_losses import AnyLoss, followed
 from relulab.lab.inputs.labeled_table import LabeledTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.early_phase import Place, neuron_sectors
 from relulab.subjects.bias.instruments.sectors import sector
+from relulab.subjects.bias.terms import MARGIN
 from relulab.subjects.bias.tools.conditions import orthogonally_separable
 from relulab.subjects.bias.tools.half_spaces import half_spaces
+from relulab.subjects.bias.tools.loss_conditions import steady_pull
 from relulab.subjects.bias.tools.neuron_flow import neuron_flow
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
 
@@ -32,6 +35,7 @@ def absorbing_sectors(
     size: float = 1e-4,
     until: float = 30.0,
     step: float = 0.1,
+    loss: AnyLoss = "logistic",
     everywhere: bool = False,
 ) -> Finding:
     """Follow a network to ℓ = e^{−until} and count the neurons that leave an extremal sector or change inside it.
@@ -43,6 +47,8 @@ def absorbing_sectors(
         size: ‖w_j‖ = |a_j| of every neuron at the start.
         until: −log ℓ at the end.
         step: Largest fall of log ℓ in one step, in (0, 1]; weights change by at most an eighth of it.
+        loss: Loss of the margins y_i f(x_i): ``logistic``, ``sigmoid``, ``capped-exponential`` and ``rational`` satisfy
+            the conditions, ``exponential``, ``squared`` and ``hinge`` do not.
         everywhere: False variant for the negative control: no neuron leaves any sector.
 
     >>> import numpy as np
@@ -50,10 +56,10 @@ def absorbing_sectors(
     >>> absorbing_sectors(data, width=6, until=3, step=0.8).verdict.name
     'HOLDS'
     """
-    conditions = orthogonally_separable(data)
-    if not all(c.holds for c in conditions):
+    conditions = (*orthogonally_separable(data), steady_pull(loss))
+    if not all(c.holds for c in conditions[:-1]) or not followed(loss):
         return Finding(conditions, ())
-    path = neuron_flow(data, width=width, seed=seed, size=size, until=until, step=step, shortcut=False)
+    path = neuron_flow(data, width=width, seed=seed, size=size, until=until, step=step, loss=loss, shortcut=False)
     W, a = path["W"].contiguous(), path["a"]
     code = neuron_sectors(W, a, data.X, data.y).code  # snapshot p
     inside = (code == Place.POSITIVE) | (code == Place.NEGATIVE)
@@ -87,6 +93,7 @@ THEOREM = Theorem(
     "points on which it is active no longer change.",
     symbols={
         "a_j": "output weight of neuron j",
+        **MARGIN,
     },
     source="IB lemma 3",
     check=absorbing_sectors,
@@ -98,6 +105,11 @@ THEOREM = Theorem(
             "Data that are only linearly separable",
             Verdict.NOT_APPLICABLE,
             lambda: absorbing_sectors(half_spaces(12)),
+        ),
+        Demonstration(
+            "The hinge loss, which does not pull points with large margins",
+            Verdict.NOT_APPLICABLE,
+            lambda: _case(loss="hinge"),
         ),
         Demonstration(
             "Negative control: neurons leave no sector at all", Verdict.REFUTED, lambda: _case(everywhere=True)

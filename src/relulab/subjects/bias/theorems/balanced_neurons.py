@@ -25,6 +25,7 @@ from relulab.core.seeds import Role, stream
 from relulab.core.threads import one_thread
 from relulab.data.labeled import Labeled
 from relulab.flow.autograd_flow import ByAutograd
+from relulab.flow.margin_losses import AnyLoss, LogLoss, followed, log_loss_of
 from relulab.flow.on_log_loss import Clock, follow
 from relulab.lab.inputs.labeled_table import TableAndStart
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
@@ -32,6 +33,7 @@ from relulab.nets.initial import balanced, torch_default
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import residual
 from relulab.subjects.bias.tools.conditions import balanced as balanced_at
+from relulab.subjects.bias.tools.loss_conditions import bounded_slope
 from relulab.subjects.bias.tools.neuron_flow import neurons
 from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
@@ -44,7 +46,7 @@ SETTLED = 0.1  # relative change from a quarter to a sixteenth of the step below
 @one_thread()
 def balanced_neurons(
     data: Labeled, start: nn.Module | None = None, *, width: int = 20, seed: int = 0, size: float = 0.01,
-    step: float = 0.08, steps: int = 125, sums: bool = False,
+    step: float = 0.08, steps: int = 125, loss: AnyLoss = "logistic", sums: bool = False,
 ) -> Finding:  # fmt: skip
     """Follow a network with coarse steps, and again with finer steps; compare the changes of ‖w_j‖² − a_j².
 
@@ -57,6 +59,7 @@ def balanced_neurons(
         step: Largest relative change of a weight and largest fall of log ℓ in one coarse step. The finer steps are a
             quarter and a sixteenth of it.
         steps: Number of coarse steps.
+        loss: Loss of the margins y_i f(x_i). The derivatives of ``exponential`` and ``squared`` are not bounded.
         sums: False variant for the negative control: ‖w_j‖² + a_j² is constant, instead of the difference.
 
     >>> data = Labeled(torch.eye(2).double(), torch.tensor([1.0, -1.0]).double())
@@ -69,20 +72,22 @@ def balanced_neurons(
     dtype = torch.float64 if start is None else next((p.dtype for p in start.parameters()), torch.float64)
     start = balanced((data.X.shape[1], width, 1), [seed], size=size) if start is None else plain(start, data)
     condition = balanced_at(looked_at(start, data), dtype)
-    if not condition.holds:
-        return Finding((condition,), ())
+    conditions = (condition, bounded_slope(loss))
+    if not condition.holds or not followed(loss):
+        return Finding(conditions, ())
+    log_loss = log_loss_of(loss)
     kept: Callable[[Tensor, Tensor], Tensor] = _sum if sums else _difference
-    coarse, middle, fine = (_largest(start, data, step / k, steps * k, kept) for k in FINER)
+    coarse, middle, fine = (_largest(start, data, step / k, steps * k, kept, log_loss) for k in FINER)
     if fine[2] < MOVED:
         detail = f"no a_j² changes by more than {fine[2]:.2g} of itself, so the path shows nothing: use another size"
-        return Finding((condition,), (Check("The neurons stay balanced", math.nan, "==", 0.0, detail=detail),))
+        return Finding(conditions, (Check("The neurons stay balanced", math.nan, "==", 0.0, detail=detail),))
     vanishes = fine[0] <= LEFT * coarse[0] + ROUNDING
     error = 0.0 if vanishes or abs(fine[0] - middle[0]) <= SETTLED * fine[0] else math.inf
     detail = (
         f"it is at most {coarse[0]:.2g} of a_j² with steps of {step:g} and {fine[0]:.2g} with steps of "
         f"{step / FINER[-1]:g}; it must fall to {LEFT:.0%} or less"
     )
-    return Finding((condition,), (
+    return Finding(conditions, (
         Check(f"The change of ‖w_j‖² {'+' if sums else '−'} a_j² vanishes with the step size", fine[0], "<=",
               LEFT * coarse[0] + ROUNDING, error, detail=detail),
         Check("No a_j changes its sign", fine[1], "==", 0, error,
@@ -98,7 +103,9 @@ def _sum(W: Float64[Tensor, "p d"], a: Float64[Tensor, " p"]) -> Float64[Tensor,
     return W.square().sum(1) + a.square()
 
 
-def _largest(start: MLP, data: Labeled, step: float, steps: int, kept: Callable) -> tuple[float, int, float]:
+def _largest(
+    start: MLP, data: Labeled, step: float, steps: int, kept: Callable, loss: LogLoss
+) -> tuple[float, int, float]:
     """The largest change of the constant over all steps, the number of a_j that changed sign, and the motion.
 
     The motion is the largest change of a_j². All changes are relative to a_j².
@@ -115,7 +122,7 @@ def _largest(start: MLP, data: Labeled, step: float, steps: int, kept: Callable)
         turned.logical_or_(a.sign() != a_0.sign())
         return False
 
-    flow = ByAutograd(residual, data.X[None], data.y[None])
+    flow = ByAutograd(residual, data.X[None], data.y[None], loss)
     weights = tuple(W.data.clone() for W in start.W)
     follow(flow, weights, Clock.start(1), until=float("inf"), step=step, steps=steps, look=look, fine=1)
     return worst, int(turned.sum()), moved
@@ -150,6 +157,11 @@ THEOREM = Theorem(
             "A start that is not balanced",
             Verdict.NOT_APPLICABLE,
             lambda: balanced_neurons(_data(), start=torch_default((5, 20, 1), [0], bias=False, dtype=torch.float64)),
+        ),
+        Demonstration(
+            "The squared loss, whose derivative is not bounded",
+            Verdict.NOT_APPLICABLE,
+            lambda: balanced_neurons(_data(), loss="squared"),
         ),
         Demonstration(
             "Negative control: the sum ‖w_j‖² + a_j² is constant",

@@ -18,10 +18,11 @@ from torch.nn.functional import normalize
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
+from relulab.flow.margin_losses import AnyLoss, loss_named
 from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance, limit_function
-from relulab.subjects.bias.terms import LIMIT, LOSS, RELU, WEIGHTS
+from relulab.subjects.bias.terms import LIMIT, LOSS, MARGIN, RELU, WEIGHTS
 from relulab.subjects.bias.tools.conditions import theorem_1
 from relulab.subjects.bias.tools.limit_checks import FALLS, FAR, LATE, at, bounded, falls
 from relulab.subjects.bias.tools.neuron_flow import rate
@@ -40,6 +41,7 @@ def learned_function(
     size: float = 1e-8,
     until: float = 1000.0,
     step: float = 0.4,
+    loss: AnyLoss = "logistic",
     linear: bool = False,
 ) -> Finding:
     """Check the corollary on a data set, with a network trained here or with a network trained on it before.
@@ -58,29 +60,32 @@ def learned_function(
         size: ‖w_j‖ = |a_j| of every neuron at the balanced start.
         until: −log ℓ at the end of the flow.
         step: Largest fall of log ℓ in one step, in (0, 1]; weights change by at most an eighth of it.
+        loss: Loss of the margins y_i f(x_i): ``logistic``, ``sigmoid`` and ``capped-exponential`` satisfy the
+            conditions, ``exponential``, ``rational``, ``squared`` and ``hinge`` do not.
         linear: False variant for the negative control: u w₊ᵀx − z w₋ᵀx, without the ReLUs.
 
     >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable
     >>> learned_function(Labeled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
     'NOT_APPLICABLE'
     """
-    setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
+    options = {"width": width, "seed": seed, "size": size, "until": until, "step": step}
+    setting = theorem_1(data, network, start, loss=loss, **options)
     if setting.trained is None:
         return Finding(setting.conditions, ())
     vectors, path, _ = setting.trained
     x = normalize(torch.from_numpy(stream(0, Role.CHANCE, seed).standard_normal((POINTS, data.X.shape[1]))), dim=1)
     w = (vectors.positive.w, vectors.negative.w)
     gaps = [distance(W, a, *w, x, linear) for W, a in zip(path["W"], path["a"], strict=True)]
-    power, log_loss = rate(path, gaps), float(path["log_loss"][-1])
+    power, log_loss, late = rate(path, gaps), float(path["log_loss"][-1]), loss_named(loss).late
     bound = 2 * FAR  # f/‖θ‖² is quadratic in the weights: twice the angle allowed in theorem 1
     detail = f"the largest relative gap at {POINTS:,} random inputs is {gaps[-1]:.3g}, must be at most {bound:.3g}"
     limit = "u w₊ᵀx − z w₋ᵀx" if linear else "u ρ(w₊ᵀx) − z ρ(w₋ᵀx)"
     checks = [
         bounded(f"f(x)/‖θ‖² is close to {limit} {at(log_loss)}", gaps[-1], bound,
-                -log_loss >= LATE and not power <= FALLS, detail)
+                -log_loss >= late and not power <= FALLS, detail)
     ]  # fmt: skip
     if len(path) > 1:
-        checks.append(falls("The gap between the two falls during training, as −log ℓ grows", power, path))
+        checks.append(falls("The gap between the two falls during training, as −log ℓ grows", power, path, late))
     return Finding(setting.conditions, tuple(checks))
 
 
@@ -130,6 +135,7 @@ THEOREM = Theorem(
         "u": "a constant, ‖w₊‖‖u‖²/2 with the vector u of theorem 1",
         "z": "a constant, ‖w₋‖‖z‖²/2 with the vector z of theorem 1",
         **LOSS,
+        **MARGIN,
     },
     in_print="The letters u and z are vectors in theorem 1 and numbers in the corollary. The conditions are those of "
     "theorem 1, so the corollary does not apply to the paper's own data, although its conclusion is observed on them.",

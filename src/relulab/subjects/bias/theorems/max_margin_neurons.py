@@ -18,6 +18,11 @@ support examples shifts their margins apart by M δᵀx, which the loss corrects
 orthogonal to the support examples changes none of their margins. While the loss pulls along w₊ only, this part shrinks
 only because the neurons grow, by dδ/d log M = −δ/2, and so as M^{−1/2}. On such data the condition that support
 examples span R^d is therefore not needed for the limit; it determines the rate.
+
+Other losses: IB section 2 says that the results also hold for every loss whose derivative is bounded, Lipschitz and
+pulls every point toward its label. The limit needs an exponential tail as well. With the loss 1/(1 + m) of the margin
+m, which has these properties, the neurons of the positive class turn to the unit vector v with v ∝ Σ_i x_i/(vᵀx_i)²,
+the minimum of Σ_i 1/(vᵀx_i) over the positive points, and not to w₊.
 """
 
 from typing import Any
@@ -27,12 +32,13 @@ from torch import Tensor, nn
 
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
+from relulab.flow.margin_losses import AnyLoss, loss_named
 from relulab.flow.trajectory import Trajectory
 from relulab.lab.inputs.labeled_table import TrainedOnTable
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.bias.instruments.limit import limit_distance
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
-from relulab.subjects.bias.terms import LIMIT, LOSS, SHARES, WEIGHTS
+from relulab.subjects.bias.terms import LIMIT, LOSS, MARGIN, SHARES, WEIGHTS
 from relulab.subjects.bias.tools.conditions import theorem_1
 from relulab.subjects.bias.tools.half_spaces import half_spaces
 from relulab.subjects.bias.tools.limit_checks import COSINE, FALLS, FAR, LATE, at, bounded, falls
@@ -52,7 +58,9 @@ def max_margin_neurons(
     size: float = 1e-8,
     until: float = 1000.0,
     step: float = 0.4,
+    loss: AnyLoss = "logistic",
     linear: bool = False,
+    any_tail: bool = False,
 ) -> Finding:
     """Check the theorem on a data set, with a network trained here or with a network trained on it before.
 
@@ -70,28 +78,34 @@ def max_margin_neurons(
         size: ‖w_j‖ = |a_j| of every neuron at the balanced start.
         until: −log ℓ at the end of the flow.
         step: Largest fall of log ℓ in one step, in (0, 1]; weights change by at most an eighth of it.
+        loss: Loss of the margins y_i f(x_i): ``logistic``, ``sigmoid`` and ``capped-exponential`` satisfy the
+            conditions, ``exponential``, ``rational``, ``squared`` and ``hinge`` do not.
         linear: False variant for the negative control: the max-margin vector of all points y_i x_i replaces w₊ and −w₋,
             as in linear networks.
+        any_tail: False variant for the negative control: the loss need not have an exponential tail.
 
     >>> obtuse = torch.tensor([[1.0, 3.0], [1.0, -3.0], [-1.0, 0.0]]).double()  # linearly, not orthogonally separable
     >>> max_margin_neurons(Labeled(obtuse, torch.tensor([1.0, 1.0, -1.0]).double())).verdict.name
     'NOT_APPLICABLE'
     """
-    setting = theorem_1(data, network, start, width=width, seed=seed, size=size, until=until, step=step)
+    options = {"width": width, "seed": seed, "size": size, "until": until, "step": step}
+    setting = theorem_1(data, network, start, loss=loss, any_tail=any_tail, **options)
     if setting.trained is None:
         return Finding(setting.conditions, ())
     vectors, path, on = setting.trained
-    return Finding(setting.conditions, _conclusion(_linear(data) if linear else vectors, path, on))
+    return Finding(
+        setting.conditions, _conclusion(_linear(data) if linear else vectors, path, on, loss_named(loss).late)
+    )
 
 
-def _conclusion(vectors: MaxMargin, path: Trajectory[Tensor], on: Tensor) -> tuple[Check, ...]:
+def _conclusion(vectors: MaxMargin, path: Trajectory[Tensor], on: Tensor, late: float) -> tuple[Check, ...]:
     w = (vectors.positive.w, vectors.negative.w)
     limits = [limit_distance(W, a, *w) for W, a in zip(path["W"], path["a"], strict=True)]
     end, log_loss = limits[-1], float(path["log_loss"][-1])
     power = rate(path, [float(limit.first) for limit in limits])
     norms = path.end.norm(dim=1)
     checked = on & (norms > CARRIES * norms[on].norm())  # relative to the live neurons: others can be larger
-    settled = -log_loss >= LATE and not power <= FALLS
+    settled = -log_loss >= late and not power <= FALLS
     cosine = float(end.cosine[checked].min())
     detail = (
         f"the least cosine of {int(checked.sum()):,} neurons with at least {CARRIES:g} of ‖W‖ is {cosine:.7f}, must be "
@@ -106,7 +120,7 @@ def _conclusion(vectors: MaxMargin, path: Trajectory[Tensor], on: Tensor) -> tup
                 settled, detail),
     ]  # fmt: skip
     if len(path) > 1:
-        checks.append(falls("The distance of eq. 8 falls during training, as −log ℓ grows", power, path))
+        checks.append(falls("The distance of eq. 8 falls during training, as −log ℓ grows", power, path, late))
     return tuple(checks)
 
 
@@ -129,11 +143,12 @@ def _case(data: OppositeOrthants | SpanningSupports, n: int = 60, until: float =
 THEOREM = Theorem(
     id="IB.T1",
     title="All neurons become max-margin neurons",
-    statement="Let a two-layer ReLU network of width p be trained by gradient flow with the cross-entropy loss from a "
-    "balanced start near zero, on orthogonally separable data. Let the support examples of each class span R^d. Then, "
-    "for almost all such data and with probability at least 1 − 2^{−p} over the start, W/‖W‖ − (u w₊ᵀ + z w₋ᵀ) → 0 and "
-    "a/‖a‖ − (u‖w₊‖ − z‖w₋‖) → 0, for some u, z ≥ 0 with u_j = 0 or z_j = 0 for every neuron j. Every neuron that "
-    "stays active ends in the max-margin direction of the positive or of the negative points.",
+    statement="Let a two-layer ReLU network of width p be trained by gradient flow with the cross-entropy loss, or a "
+    "similar loss with an exponential tail, from a balanced start near zero, on orthogonally separable data. Let the "
+    "support examples of each class span R^d. Then, for almost all such data and with probability at least 1 − 2^{−p} "
+    "over the start, W/‖W‖ − (u w₊ᵀ + z w₋ᵀ) → 0 and a/‖a‖ − (u‖w₊‖ − z‖w₋‖) → 0, for some u, z ≥ 0 with u_j = 0 or "
+    "z_j = 0 for every neuron j. Every neuron that stays active ends in the max-margin direction of the positive or of "
+    "the negative points.",
     symbols={
         "p": "width, the number of neurons",
         "d": "number of input dimensions",
@@ -141,22 +156,36 @@ THEOREM = Theorem(
         **LIMIT,
         **SHARES,
         **LOSS,
+        **MARGIN,
     },
     in_print="The support examples of the paper's own data (section 5.1) do not span R^d: they span about 6 of 20 "
     "dimensions. The theorem therefore does not apply to these data, although its conclusion is observed on them. Data "
     "to which it applies are drawn with `SpanningSupports`. From a vanishing start, the condition determines the rate: "
     "the distance of eq. 8 falls as 1/(−log ℓ) if support examples span R^d, and else as (−log ℓ)^{−1/2}. The paper "
-    "does not say how small a start near zero must be; here no output on the data may exceed 0.01.",
+    "does not say how small a start near zero must be; here no output on the data may exceed 0.01. "
+    "Section 2 extends the results to all losses with a bounded Lipschitz derivative that pulls every point toward its "
+    "label. The limit also needs an exponential tail: the loss 1/(1 + m) has another limit. The exponential loss is "
+    "not covered as printed, because its derivative is unbounded, but the conclusion is observed for it.",
     source="IB theorem 1, eqs. 8 and 9",
     check=max_margin_neurons,
     on={TrainedOnTable: max_margin_neurons},
-    variants=("linear",),
+    variants=("linear", "any_tail"),
     demonstrations=(
         Demonstration("Data whose support examples span R⁵", Verdict.HOLDS, lambda: _case(SpanningSupports(5))),
         Demonstration(
             "The paper's data in R²⁰, whose support examples do not span: the conclusion is observed all the same",
             Verdict.NOT_APPLICABLE,
             lambda: _case(OppositeOrthants(20), 100, until=3000),
+        ),
+        Demonstration(
+            "The sigmoid loss 1/(1 + e^m) of the margin m",
+            Verdict.HOLDS,
+            lambda: _case(SpanningSupports(5), loss="sigmoid"),
+        ),
+        Demonstration(
+            "The squared loss, which does not pull points with large margins",
+            Verdict.NOT_APPLICABLE,
+            lambda: _case(SpanningSupports(5), loss="squared"),
         ),
         Demonstration("A start far from zero", Verdict.NOT_APPLICABLE, lambda: _case(SpanningSupports(5), size=0.5)),
         Demonstration(
@@ -168,6 +197,11 @@ THEOREM = Theorem(
             "Negative control: one max-margin direction of all points, as in linear networks",
             Verdict.REFUTED,
             lambda: _case(SpanningSupports(5), linear=True, until=LATE),
+        ),
+        Demonstration(
+            "Negative control: a loss without an exponential tail, 1/(1 + m) of the margin m",
+            Verdict.REFUTED,
+            lambda: _case(SpanningSupports(5), loss="rational", any_tail=True, until=20),
         ),
     ),
 )

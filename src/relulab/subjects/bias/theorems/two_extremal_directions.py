@@ -19,6 +19,7 @@ from jaxtyping import Float
 from scipy.optimize import linprog
 from torch import Tensor
 
+from relulab.core.angle import unit_rows
 from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
@@ -81,19 +82,21 @@ def _side(directions: Extremal, sign: int, name: str, sigma: Tensor, equation: i
 
 
 def linearly_separable(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Check:
-    """Check linear separability: the largest margin min_i y_i wᵀx_i with |w_k| ≤ 1 for all k, by a linear program.
+    """Check linear separability: the largest margin min_i y_i wᵀx_i/‖x_i‖ with |w_k| ≤ 1, by a linear program.
+
+    Points are divided by their norms, which changes no sign: then the margin does not depend on their lengths.
 
     Args:
         X: Points, (n, d), one row per point.
         y: Labels −1 and 1, (n,).
     """
-    A, d = (X * y[:, None]).numpy(), X.shape[1]
+    A, d = (unit_rows(X) * y[:, None]).numpy(), X.shape[1]
     solution = linprog(np.r_[np.zeros(d), -1.0], A_ub=np.c_[-A, np.ones(len(A))], b_ub=np.zeros(len(A)),
                        bounds=[(-1, 1)] * d + [(None, None)])  # fmt: skip
     margin = float(-solution.fun)
-    detail = f"with weights between −1 and 1, the margin is up to {margin:.3g}; must be positive"
+    detail = f"for points of norm one and weights between −1 and 1, the margin is up to {margin:.3g}; must be positive"
     says = "A hyperplane through the origin separates the classes"
-    return Check(says, margin, ">=", 1e-6 * np.abs(A).max(), detail=detail)
+    return Check(says, margin, ">=", 1e-6, detail=detail)
 
 
 def _orthants() -> Labeled:

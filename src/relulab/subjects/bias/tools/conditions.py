@@ -1,7 +1,7 @@
 """Conditions shared by the theorems of IB (IB section 2), as checks."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool
@@ -9,17 +9,20 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.data.labeled import Labeled
+from relulab.flow.margin_losses import AnyLoss, FlowLoss, followed
 from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check
 from relulab.subjects.bias.instruments.limit import live
 from relulab.subjects.bias.instruments.max_margin import MaxMargin, max_margin
 from relulab.subjects.bias.instruments.separability import Pairs, separability
+from relulab.subjects.bias.tools.loss_conditions import exponential_tail, steady_pull
 from relulab.subjects.bias.tools.neuron_flow import last_decade, neuron_flow
 from relulab.subjects.bias.tools.trained_network import looked_at, plain
 
-NEAR_ZERO = 0.01  # largest outputs at the start: our reading of "small"; it moves no ℓ'_i by more than half a percent
+NEAR_ZERO = 0.01  # largest outputs at the start: our reading of "small"; it moves no ℓ'_i by more than two percent
 FLOWED = 0.01  # our reading of "trained by gradient flow" for a network that was trained in steps
 ARRIVED = 0.05  # largest distance of a trained network from the end of gradient flow from its start, relative to ‖W‖
+FARTHEST = 50_000.0  # −log ℓ to which the flow from the start of a trained network is followed, about a minute
 BALANCED = "The start is balanced, ‖w_j‖ = |a_j| for every neuron j"
 ROUNDING = 64  # rounding error of sums of squares, in units of the machine epsilon
 
@@ -41,24 +44,37 @@ class Setting(NamedTuple):
     trained: Trained | None = None
 
 
-def theorem_1(data: Labeled, network: nn.Module | None, start: nn.Module | None, **flow) -> Setting:
+def theorem_1(
+    data: Labeled,
+    network: nn.Module | None,
+    start: nn.Module | None,
+    *,
+    loss: AnyLoss = "logistic",
+    any_tail: bool = False,
+    **flow: Any,
+) -> Setting:
     """Check the conditions of theorem 1 on a trained network, or on a network trained here by gradient flow.
 
     Args:
         data: Points, (n, d), with labels −1 and 1.
         network: A trained network. None trains one; its snapshots over the last tenfold of −log ℓ are kept.
         start: The network before training, or None.
+        loss: Name of the loss.
+        any_tail: Whether to leave out the condition on the tail of the loss, as the paper does.
         flow: Options of ``neuron_flow``.
     """
+    losses = (steady_pull(loss),) if any_tail else (steady_pull(loss), exponential_tail(loss))
     separable = orthogonally_separable(data)
-    if not all(c.holds for c in separable):
-        return Setting(separable)
+    if not all(c.holds for c in separable) or not followed(loss) or not (any_tail or losses[-1].holds):
+        return Setting((*separable, *losses))
     vectors = max_margin(data.X, data.y)
+    if start is not None:
+        looked_at(start, data, loss)  # refuses a start whose products overflow, before it is followed
     if network is None:
-        flowed_path = neuron_flow(data, start=None if start is None else plain(start, data), **flow)
+        flowed_path = neuron_flow(data, start=None if start is None else plain(start, data), loss=loss, **flow)
         first, path, dtype = flowed_path.only(torch.tensor([0])), last_decade(flowed_path), _dtype(start)
     else:
-        path, first = looked_at(network, data), looked_at(start, data) if start is not None else None
+        path, first = looked_at(network, data, loss), looked_at(start, data, loss) if start is not None else None
         dtype = _dtype(network)
         if first:
             _belongs(first, path)
@@ -69,8 +85,9 @@ def theorem_1(data: Labeled, network: nn.Module | None, start: nn.Module | None,
     )  # fmt: skip
     conditions = (*separable, *supports_span(vectors), *started(first, data, dtype))
     if network is not None:
-        conditions += (_flowed(path), _arrived(data, start, path, all(c.holds for c in conditions)))
-    return Setting((*conditions, some), Trained(vectors, path, on) if on.any() else None)
+        applies = all(c.holds for c in (*conditions, *losses))
+        conditions += (_flowed(path), _arrived(data, start, path, loss if applies else None))
+    return Setting((*conditions, *losses, some), Trained(vectors, path, on) if on.any() else None)
 
 
 def _dtype(net: nn.Module | None) -> torch.dtype:
@@ -102,13 +119,16 @@ def _flowed(path: Trajectory[Tensor]) -> Check:
     )  # fmt: skip
 
 
-def _arrived(data: Labeled, start: nn.Module | None, path: Trajectory[Tensor], applies: bool) -> Check:
-    """Gradient flow from the start must lead to the network: it is followed to the same loss."""
+def _arrived(data: Labeled, start: nn.Module | None, path: Trajectory[Tensor], loss: FlowLoss | None) -> Check:
+    """Gradient flow from the start must lead to the network: it is followed to the same loss, if conditions hold."""
     says, until = "Gradient flow from the start leads to the network", -float(path["log_loss"][-1])
-    if start is None or not applies or until <= 0:
-        why = "the start is unknown" if start is None else "the loss is above 1" if applies else "a condition fails"
+    if start is None or loss is None or not 0 < until <= FARTHEST:
+        why = (
+            "the start is unknown" if start is None else "a condition fails" if loss is None else "the loss is above 1"
+        )
+        why = f"the loss e^−{until:.3g} is too small to follow the flow to it" if until > FARTHEST else why
         return Check(says, math.nan, "<=", ARRIVED, detail=f"unknown, because {why}")
-    end = neuron_flow(data, start=plain(start, data), until=until).end
+    end = neuron_flow(data, start=plain(start, data), until=until, loss=loss).end
     gap = float((end - path.end).norm() / path.end.norm())
     return Check(
         says, gap, "<=", ARRIVED,

@@ -4,12 +4,12 @@ import math
 
 from torch import Tensor
 
+from relulab.flow.margin_losses import LATE as LATE
 from relulab.flow.trajectory import Trajectory
 from relulab.lab.theorem import Check
 
 COSINE = 0.9999
 FAR = math.sqrt(1 - COSINE**2)  # sine of the angle with that cosine
-LATE = 1000.0  # −log ℓ from which a distance that does not fall refutes the theorem
 FALLS = -0.25  # largest power of −log ℓ that counts as a fall to zero; in the limit it is −1 or −1/2
 
 
@@ -25,19 +25,20 @@ def at(log_loss: float) -> str:
     return f"at the loss ℓ = e^{{{log_loss:.4g}}}".replace("-", "−")
 
 
-def falls(says: str, power: float, path: Trajectory[Tensor]) -> Check:
+def falls(says: str, power: float, path: Trajectory[Tensor], late: float = LATE) -> Check:
     """Check that a distance falls; undecided if it does not yet fall early in training.
 
     Args:
         says: The requirement.
         power: The power of −log ℓ with which the distance changes.
         path: The snapshots over which the power was measured.
+        late: −log ℓ from which a distance that does not fall refutes the theorem.
     """
-    late = -float(path["log_loss"][-1]) >= LATE
+    settled = -float(path["log_loss"][-1]) >= late
     detail = f"it changes as (−log ℓ)^{{{power:.2f}}}, the power must be at most {FALLS:g}".replace("-", "−")
     if math.isnan(power):
         detail = "its rate is unknown, there are too few snapshots"
-    return Check(says, power, "<=", FALLS, 0.0 if power <= FALLS or late else math.inf, detail=detail)
+    return Check(says, power, "<=", FALLS, 0.0 if power <= FALLS or settled else math.inf, detail=detail)
 
 
 def bounded(says: str, measured: float, bound: float, settled: bool, detail: str = "") -> Check:

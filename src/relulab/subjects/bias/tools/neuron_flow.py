@@ -8,6 +8,7 @@ from relulab.core.errors import UserError
 from relulab.core.slope import power
 from relulab.data.labeled import Labeled
 from relulab.flow.gradient_flow import Clock, gradient_flow
+from relulab.flow.margin_losses import FlowLoss
 from relulab.flow.trajectory import Trajectory
 from relulab.nets.initial import balanced
 from relulab.nets.mlp import MLP
@@ -34,6 +35,7 @@ def neuron_flow(
     step: float = 0.4,
     start: MLP | None = None,
     shortcut: bool = True,
+    loss: FlowLoss = "logistic",
 ) -> Trajectory[Tensor]:
     """Train one network by gradient flow to ℓ = e^{−until}; return snapshots of ``W``, ``a`` and ``log_loss``.
 
@@ -49,6 +51,7 @@ def neuron_flow(
         step: Largest fall of log ℓ in one step; weights change by at most an eighth of it.
         start: A network to start from, which is trained in place. None means a balanced start.
         shortcut: Whether to follow the network as two linear networks once its activations are fixed.
+        loss: Name of the loss.
     """
     net = balanced((data.X.shape[1], width, 1), [seed], size=size) if start is None else start
     snapshots: list[tuple[Tensor, Tensor, Clock]] = []
@@ -57,7 +60,7 @@ def neuron_flow(
         W, a = neurons(net)
         snapshots.append((W[0].mT.clone(), a[0].clone(), clock))
 
-    options = {"until": until, "step": step, "each": each, "shortcut": shortcut}
+    options = {"until": until, "step": step, "each": each, "shortcut": shortcut, "loss": loss}
     clock = gradient_flow(net, data.X, data.y, **options)
     reached = -float(clock.log_loss[0]) >= until
     if not reached and len(served := _served(data, snapshots[-1][0])) == 1:

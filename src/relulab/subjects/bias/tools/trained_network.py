@@ -5,18 +5,19 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.data.labeled import Labeled
-from relulab.flow.on_log_loss import log_cross_entropy
+from relulab.flow.margin_losses import FlowLoss, log_loss_of
 from relulab.flow.trajectory import Trajectory
 from relulab.nets.mlp import MLP, as_mlp
 from relulab.subjects.bias.tools.neuron_flow import neurons
 
 
-def looked_at(network: nn.Module, data: Labeled) -> Trajectory[Tensor]:
+def looked_at(network: nn.Module, data: Labeled, loss: FlowLoss = "logistic") -> Trajectory[Tensor]:
     """Return one snapshot of a trained network: its neurons ``W`` and ``a``, and its ``log_loss`` on the data.
 
     Args:
         network: A two-layer ReLU network without biases and with one output.
         data: Points, (n, d), with labels −1 and 1.
+        loss: Name of the loss.
     """
     W, a = neurons(plain(network, data))
     f = (data.X @ W[0].T).relu() @ a[0]
@@ -26,7 +27,7 @@ def looked_at(network: nn.Module, data: Labeled) -> Trajectory[Tensor]:
             f"the network has weights up to {largest:.1g}, whose products overflow in float64: divide all weights by "
             "one number, which changes no direction"
         )
-    log_loss = log_cross_entropy((data.y * f)[None])[0]
+    log_loss = log_loss_of(loss)((data.y * f)[None])[0]
     unknown = torch.full_like(log_loss, torch.nan)
     return Trajectory(unknown, {"W": W, "a": a, "log_loss": log_loss}, False, "the network was trained elsewhere")
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from relulab.subjects.distillation.flow.reduced_problem import Reduced
 from relulab.subjects.distillation.tools.balanced_start import Factors, factors, imbalance, product
 from relulab.subjects.distillation.tools.transfer import Numbers, numbers, transfer
 
+MOST = 900  # largest power of two by which a problem is rescaled
 BALANCED = 1e-10  # largest imbalance for which D.22 is used as the flow of the product
 
 
@@ -80,15 +81,40 @@ def distillation_flow(
             "the points or the teacher"
         )
     w_0, matrices, depth = given_start(start, depth, X.shape[1])
+    # In units in which points have a length near 1, squares of the shortest ones do not underflow.
+    k = _unit(X, w_star, w_0, depth)
+    X, w_star, w_0 = _shifted(X, -k * depth), _shifted(w_star, k * depth), _shifted(w_0, k * depth)
+    matrices, unit = matrices and [_shifted(W, k) for W in matrices], _shifted(1.0, -2 * k)
     system = _system(Reduced.of(X, w_star, w_0), w_0, matrices, depth, by)
-    result = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks)
+    result = follow(system, tolerance=tolerance, until=until, steps=steps, looks=looks, unit=unit)
     c, x, outside = (np.stack(parts) for parts in zip(*(look.student for look in result.looks), strict=True))
     w, q = c @ system.points.V + outside, (outside**2).sum(-1)
-    states = {"w": torch.from_numpy(w), "loss": system.points.loss(x), "q": torch.from_numpy(q)}
+    w, q = _shifted(torch.from_numpy(w), -k * depth), _shifted(torch.from_numpy(q), -2 * k * depth)
+    states = {"w": w, "loss": system.points.loss(x), "q": q}
     if isinstance(system, FactorFlow):
-        states |= numbered([system.weights(look.state) for look in result.looks])
+        looked = numbered([system.weights(look.state) for look in result.looks])
+        states |= {name: _shifted(W, -k) for name, W in looked.items()}
     times = torch.tensor([look.time for look in result.looks], dtype=torch.float64)
-    return Trajectory(times, states, result.reached, result.says, result.steps, result.distance)
+    distance = float(_shifted(result.distance, -k * depth))
+    return Trajectory(times, states, result.reached, result.says, result.steps, distance)
+
+
+def _unit(X: Tensor, w_star: Tensor, w_0: Tensor, depth: int) -> int:
+    """The k for which the largest entry of 2^{−kL} X is near 1; 0 if weights would then overflow.
+
+    Points times 2^{−kL}, weights times 2^{kL} and layers times 2^k are the same problem, with times multiplied by 4^k.
+    Powers of two change no digits.
+    """
+    largest = float(X.abs().max())
+    k = round(min(max(math.log2(largest), -MOST), MOST) / depth) if largest else 0
+    fits = all(_shifted(w, k * depth).isfinite().all() for w in (w_star, w_0))
+    return k if fits else 0
+
+
+def _shifted(x: Any, power: int) -> Any:
+    """The number or tensor x times 2^power, without an overflow on the way."""
+    half = power // 2
+    return x * 2.0**half * 2.0 ** (power - half)
 
 
 def numbered(looks: Sequence[Factors]) -> dict[str, Tensor]:

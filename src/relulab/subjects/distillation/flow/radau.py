@@ -1,5 +1,6 @@
 """Solve a stiff flow with an implicit method until the Newton step is short, and take snapshots on the way."""
 
+import warnings
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float64
 from scipy.integrate import DenseOutput, Radau
+from scipy.linalg import LinAlgWarning
 from scipy.optimize import brentq
 
 from relulab.subjects.distillation.flow.product_flow import Student, System
@@ -19,12 +21,16 @@ VANISHED = 1e-250  # a deep student of this length has reached zero
 
 @dataclass
 class Phase:
-    """A system with the solver steps taken in it. Its s starts at 0; its times t are those of the whole flow."""
+    """A system with the solver steps taken in it. Its s starts at 0; its times t are those of the whole flow.
+
+    ``unit`` is the unit of the system's clock.
+    """
 
     system: System
     s: list[float]
     t: list[float]
     pieces: list
+    unit: float
 
     def state(self, s: float) -> Float64[np.ndarray, " k"]:
         return self.pieces[self._piece(s)](s) if s > 0 else self.system.y0
@@ -34,7 +40,7 @@ class Phase:
         i = self._piece(s)
         half = (s - self.s[i]) / 2
         rates = [self.system.clock(self.state(self.s[i] + half * (1 + node))) for node in NODES]
-        return self.t[i] + half * float(WEIGHTS @ rates)
+        return self.t[i] + half * float(WEIGHTS @ rates) * self.unit
 
     def add(self, s: float, piece: DenseOutput) -> None:
         """Append a solver step that ends at s."""
@@ -69,7 +75,7 @@ class Followed(NamedTuple):
     steps: int
 
 
-def follow(system: System, *, tolerance: float, until: float, steps: int, looks: int) -> Followed:
+def follow(system: System, *, tolerance: float, until: float, steps: int, looks: int, unit: float = 1.0) -> Followed:
     """Solve a flow by the Radau method of order 5, which suits stiff systems, with snapshots spaced evenly in log s.
 
     Args:
@@ -78,6 +84,7 @@ def follow(system: System, *, tolerance: float, until: float, steps: int, looks:
         until: Latest time.
         steps: Maximum number of solver steps.
         looks: Number of snapshots.
+        unit: Unit of the system's clock: times are multiplied by it.
     """
     phases: list[Phase] = []
     says, taken, t = "", 0, 0.0
@@ -85,7 +92,7 @@ def follow(system: System, *, tolerance: float, until: float, steps: int, looks:
     current: System | None = system
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial steps may overflow
         while current and not says:
-            phases.append(Phase(current, [0.0], [t], []))
+            phases.append(Phase(current, [0.0], [t], [], unit))
             says, current = _run(phases[-1], tolerance, small, until, steps - taken)
             taken, t = taken + len(phases[-1].pieces), phases[-1].t[-1]
     last = phases[-1]
@@ -111,16 +118,27 @@ def _run(phase: Phase, tolerance: float, small: float, until: float, steps: int)
             return "", next_system
         if phase.pieces and student.length < VANISHED:
             return "the student reached w = 0, where a deep student stays (condition 5.12 prevents this)", None
-        if phase.t[-1] >= until:
+        if phase.t[-1] >= until < np.inf:
             return f"the time limit {until:g} was reached before the minimum", None
         if len(phase.pieces) >= steps:
             return "the step limit was reached before the minimum", None
         if solver.status != "running":
             return "the flow stopped moving, but the curvature indicates a minimum elsewhere", None
-        message = solver.step()
-        if solver.status == "failed":
+        message = _step(solver)
+        if message:
             return f"the solver failed before the minimum was reached: {message}", None
         phase.add(solver.t, solver.dense_output())
+
+
+def _step(solver: Radau) -> str | None:
+    """Take one step; return why it failed, or None. Points of very different lengths can make its matrix singular."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LinAlgWarning)
+        try:
+            message = solver.step()
+        except LinAlgWarning:
+            return "the matrix of a step is singular"
+    return message if solver.status == "failed" else None
 
 
 def _end(last: Phase, until: float) -> float:

@@ -76,8 +76,14 @@ class Reduced:
             return float("inf")  # the curvature of a logit beyond 690 underflows
         root = np.sqrt(D)
         A = root[:, None] * self.Z
-        size = np.linalg.norm(A, axis=0)  # scale columns to unit length
-        return float(np.linalg.norm(np.linalg.lstsq(A / size, rho / root)[0] / size))
+        peak = np.abs(A).max(0)
+        if not peak.min() > 0:
+            return float("inf")  # so does the product with a short point
+        size = peak * np.linalg.norm(A / peak, axis=0)  # scale columns to unit length
+        step, _, rank, _ = np.linalg.lstsq(A / size, rho / root)
+        if rank < len(size):
+            return float("inf")  # rounding hides a direction, and with it the distance along it
+        return float(np.linalg.norm(step / size))
 
     def _delta(self, x: np.ndarray) -> Tensor:
         return torch.from_numpy(self.Z @ x)

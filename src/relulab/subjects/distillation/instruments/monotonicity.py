@@ -9,7 +9,7 @@ from relulab.core.numbers import Numbers, tensors
 from relulab.lab.instrument import instrument
 from relulab.subjects.distillation.instruments.angles import angle
 
-TIED, TIED_EPS = 1e-7, 16  # radians, and units of the machine epsilon, up to which two angles count as equal
+TIED = 256  # angles that differ by at most this multiple of the machine epsilon count as equal
 
 
 @instrument(source="T5 eq. 5.34", ids=("T5.F5",))
@@ -18,7 +18,7 @@ def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tens
 
     m = P[ᾱ(w*, w([X, x])) < ᾱ(w*, w(X))], estimated over the given transfer sets. Where the new point changes nothing,
     as for a hard-label student if it is no support example, the two angles differ by rounding. So an angle counts as
-    smaller only if it is smaller by more than 10⁻⁷.
+    smaller only if it is smaller by more than 256 times the machine epsilon.
 
     Args:
         before: Students of the transfer sets, (…, sets, d).
@@ -34,5 +34,5 @@ def monotonicity(before: Numbers, after: Numbers, w_star: Numbers) -> Float[Tens
             "expected two arrays of students of the same shape (…, sets, d), got "
             f"{tuple(before.shape)} and {tuple(after.shape)}"
         )
-    tied = max(TIED, TIED_EPS * torch.finfo(before.dtype).eps)
+    tied = TIED * torch.finfo(before.dtype).eps
     return (angle(after, w_star) < angle(before, w_star) - tied).to(before.dtype).mean(-1)

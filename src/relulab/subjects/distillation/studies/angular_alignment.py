@@ -11,6 +11,7 @@ from pydantic import AfterValidator, PositiveFloat, PositiveInt
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.control import Control
 from relulab.lab.show.figure import ASH, RED, TEAL, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
@@ -19,6 +20,7 @@ from relulab.subjects.distillation.instruments.risk import angular_risk, transfe
 from relulab.subjects.distillation.terms import ANGLES, DEGREE
 from relulab.subjects.distillation.tools.angle_laws import Angular, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import transfer_bound
+from relulab.subjects.distillation.tools.exchanged_values import shuffled
 
 FLOOR = 1e-12  # smaller risks are drawn at this value
 
@@ -124,6 +126,10 @@ class AngularAlignment(Study):
                   rho, "<", 0, note, (-1, 1),
                   "rank correlation between the degree κ of the angle distribution and the transfer risk, over tasks"),
         ]  # fmt: skip
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        exchanged = result.assign(risk=shuffled(result.risk, "kappa"))
+        return [Control("tasks whose degrees κ are exchanged at random", ("T5.F3.alignment",), exchanged)]
 
 
 STUDY = AngularAlignment

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveIn
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, claim, rank_correlation
+from relulab.lab.control import Control
 from relulab.lab.show.figure import look, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.instruments.angles import signed_angle
@@ -18,6 +19,7 @@ from relulab.subjects.distillation.instruments.monotonicity import monotonicity
 from relulab.subjects.distillation.instruments.risk import angular_risk
 from relulab.subjects.distillation.terms import ANGLES, DEGREE, RANDOM_PART
 from relulab.subjects.distillation.tools.angle_laws import Angular, PolynomialAngles
+from relulab.subjects.distillation.tools.exchanged_values import shuffled
 from relulab.subjects.distillation.tools.learners import complement, hard_target
 from relulab.subjects.distillation.tools.nested import nested_students
 
@@ -44,7 +46,7 @@ class MonotoneLearners(Study):
         "onto the new orthogonal complement. Both are measured: fresh and same."
     )
     symbols: ClassVar = {**RANDOM_PART, **DEGREE, **ANGLES}
-    version: ClassVar = 2  # 2: an angle that only rounding makes smaller is no improvement
+    version: ClassVar = 3  # 2: an angle that only rounding makes smaller is no improvement; 3: rounding is 256 eps
     presets: ClassVar = {
         "smoke": {"seeds": 5, "sets": 10, "d": 20},
         "quick": {},
@@ -150,6 +152,19 @@ class MonotoneLearners(Study):
                   statistic="lowest mean risk of the other learners minus the mean risk of gradient descent"),
         ]  # fmt: skip
         return claims
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        soft, hard, *others = self.learners
+        exchanged = result.sel(learner=[hard, soft, *others]).assign_coords(learner=self.learners)
+        unrelated = result.assign(risk=shuffled(result.risk, "learner"))
+        return [
+            Control("learners whose risks are exchanged at random", ("T5.F5.fresh", "T5.F5.same"), unrelated),
+            Control(
+                "hard labels in place of soft ones, and soft labels in place of hard ones",
+                ("T5.F5.soft", "T5.F5.hard", "T5.F5.lowest"),
+                exchanged,
+            ),
+        ]
 
 
 STUDY = MonotoneLearners

@@ -1,8 +1,8 @@
 r"""T5.T1, the weights that a student with one layer learns (T5 theorem 5.1).
 
 Under gradient flow of the loss 5.1 from w(0) = 0, the student converges to ŵ, the teacher w* projected onto the span of
-the points: w* itself for n ≥ d points, X(XᵀX)⁻¹Xᵀw* (points in columns) for n < d (5.5, 5.6). The points must be in
-general position.
+the points: w* itself for n ≥ d points, X(XᵀX)⁻¹Xᵀw* (points in columns) for n < d (5.5, 5.6). The points must have
+full rank.
 """
 
 import math
@@ -109,18 +109,18 @@ THEOREM = Theorem(
     id="T5.T1",
     title="A shallow student learns the projection of the teacher onto the span of its points",
     statement="Train a linear student w on the soft labels of a linear teacher w* by gradient flow from w(0) = 0. "
-    "Then w(t) converges to ŵ, the projection of w* onto the span of the n points, which are in general position. If "
-    "n ≥ d, then ŵ = w*.",
+    "Then w(t) converges to ŵ, the projection of w* onto the span of the n points, which are in general position: they "
+    "span min(n, d) dimensions. If n ≥ d, then ŵ = w*.",
     symbols={
         "w(t)": "weights of the student at time t of the gradient flow; also written w",
         "w*": "weights of the linear teacher",
         "ŵ": "w* projected onto the span of the points",
-        "n": "number of points",
+        "n": "number of different points",
         "d": "number of input dimensions",
     },
-    in_print="The theorem holds almost surely: eqs. 5.5 and 5.6 require points in general position, a condition here. "
-    "Points on one line through the origin count once, because repeating a point only weights the loss. "
-    "For points of lower rank the student still ends at the projection `distilled`, which is not w* even if n ≥ d.",
+    in_print="The theorem holds almost surely, because its proof needs points of full rank, a condition here. A "
+    "repeated point counts once, because repeating it only weights the loss. Three different points on one line in a "
+    "plane do not have full rank: the student ends at the projection `distilled`, which is not w* although n ≥ d.",
     source="T5 theorem 5.1, eqs. 5.5 and 5.6",
     check=shallow_student,
     on={LinearTeacher: _of_transfer},

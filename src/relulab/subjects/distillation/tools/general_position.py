@@ -1,45 +1,41 @@
 """The condition that points are in general position, under which n ≥ d of them determine the teacher (T5)."""
 
-import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from relulab.core.angle import unit_rows
 from relulab.lab.theorem import Check
 from relulab.subjects.distillation.tools.span import span
 
-SAME = 1e-10  # largest distance of two unit vectors that count as one direction
+SAME = 1e-12  # largest difference of two equal points, relative to their largest entry
 
 
 def general_position(X: Float64[Tensor, "n d"]) -> Check:
-    """Check that points span min(n, d) dimensions, where points on one line through the origin count once.
+    """Check that the points have full rank: n different points span min(n, d) dimensions.
 
-    Such points only weight the loss, and repeating some of them does not change what a student learns.
+    A point that is repeated counts once, because repeating it only weights the loss. Points on one line through the
+    origin are different, and so is the origin: three of them in a plane do not determine the teacher.
 
     Args:
         X: Points, (n, d), one point per row.
 
-    >>> general_position(torch.tensor([[1.0, 0.0, 0.0], [-2.0, 0.0, 0.0]]).double()).holds
+    >>> general_position(Tensor([[1.0, 2.0, 0.0], [1.0, 2.0, 0.0]]).double()).holds
     True
-    >>> general_position(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]).double()).holds
-    True
+    >>> general_position(Tensor([[1.0, 2.0], [-2.0, -4.0], [3.0, 6.0]]).double()).holds
+    False
     """
     rank, d = int(span(X).rank), X.shape[1]
-    lines = rank if rank == min(X.shape) else _lines(X, rank + 1)
-    needed = min(lines, d)
-    return Check(
-        "The points are in general position: they span min(n, d) dimensions", rank, ">=", needed,
-        detail=f"they span {rank} of {d} dimensions"
-        + (f", although {'more than ' * (lines > rank)}{rank} of them differ in direction" if rank < needed else ""),
-    )  # fmt: skip
+    # a rank of d is full, however many points there are
+    different = d if rank == d else _different(X, rank + 1)
+    count = f"{'more than ' * (different > rank)}{rank} different points"
+    detail = f"they span {rank} of {d} dimensions" + (f", with {count}" if rank < d else "")
+    says = "The points are in general position: n different points span min(n, d) dimensions"
+    return Check(says, rank, ">=", min(different, d), detail=detail)
 
 
-def _lines(X: Float64[Tensor, "n d"], most: int) -> int:
-    """The number of lines through the origin that contain the nonzero points, counted up to ``most``."""
-    rest = unit_rows(X)
-    rest = rest[rest.any(-1)]
-    lines = 0
-    while len(rest) and lines < most:
-        apart = torch.minimum((rest - rest[0]).norm(dim=-1), (rest + rest[0]).norm(dim=-1))
-        rest, lines = rest[apart > SAME], lines + 1
-    return lines
+def _different(X: Float64[Tensor, "n d"], most: int) -> int:
+    """The number of different points, counted up to ``most``."""
+    rest, count = X, 0
+    while len(rest) and count < most:
+        apart = (rest - rest[0]).abs().amax(-1)
+        rest, count = rest[apart > SAME * rest[0].abs().max()], count + 1
+    return count

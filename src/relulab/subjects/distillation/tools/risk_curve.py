@@ -13,6 +13,7 @@ from relulab.core.angle import unit_rows
 from relulab.core.errors import UserError
 from relulab.core.seeds import generator
 from relulab.core.short_repr import short_repr
+from relulab.subjects.distillation.instruments.angles import signed_angle
 from relulab.subjects.distillation.instruments.risk import angular_risk, counted
 from relulab.subjects.distillation.tools.angle_laws import Angular
 from relulab.subjects.distillation.tools.bound import positive_integers
@@ -40,7 +41,7 @@ class Curve(NamedTuple):
 
 
 def angular_risks(
-    task: Angular, n: Sequence[int], sets: int, rng: np.random.Generator
+    task: Angular, n: Sequence[int], sets: int, rng: np.random.Generator, learner: Learner | None = None
 ) -> Float64[np.ndarray, "sets k"]:
     """The exact transfer risk of students of n points, for many random transfer sets of an angular task.
 
@@ -49,6 +50,7 @@ def angular_risks(
         n: Numbers of points, each at least 1; one column of the result for each.
         sets: Number of transfer sets, at least 2; one row of the result for each.
         rng: Random generator for the points.
+        learner: The learner that gives the students' weights (see learners.py). Default: distillation.
 
     >>> from relulab.subjects.distillation.tools.angle_laws import PolynomialAngles
     >>> risks = angular_risks(Angular(3, PolynomialAngles()), [1, 3], 4, np.random.default_rng(0))
@@ -59,7 +61,9 @@ def angular_risks(
     angles = []
     for block in _blocks(sets, most * task.d):
         X = torch.from_numpy(task.draw(rng, block * most)).reshape(block, most, task.d)
-        angles.append(nested_students(X, task.e1).angles()[:, [k - 1 for k in n]])
+        nested = nested_students(X, task.e1)
+        students = signed_angle(learner(nested, n, rng), nested.w_star) if learner else None
+        angles.append(nested.angles()[:, [k - 1 for k in n]] if students is None else students)
     return angular_risk(torch.cat(angles), task.law, task.d).numpy()
 
 

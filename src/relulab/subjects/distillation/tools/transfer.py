@@ -1,5 +1,6 @@
 """Transfer sets: points in rows and the linear teacher that labels them, with checks of the input."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -49,6 +50,24 @@ def transfer(X: Numbers, w_star: Numbers) -> Transfer:
             "the teacher is zero, so all soft labels are ½ and nothing can be learned: give another teacher"
         )
     return Transfer(X, w_star)
+
+
+def near_one(given: Transfer) -> tuple[Transfer, float]:
+    """Return the same problem with points of a size near 1, and the power of two that points were divided by.
+
+    Weights are multiplied by it. Squares of very short points and very long weights would under- and overflow.
+
+    Args:
+        given: Points and teacher.
+
+    >>> given, s = near_one(transfer([[3e-200, 0.0]], [1e200, 1.0]))
+    >>> 0.7 < float(given.X[0, 0]) < 1.5, s < 1e-199, bool(given.w_star.isfinite().all())
+    (True, True, True)
+    """
+    largest = float(given.X.abs().max())
+    s = 2.0 ** round(math.log2(largest)) if largest else 1.0
+    scaled = Transfer(given.X / s, given.w_star * s)
+    return (scaled, s) if scaled.X.isfinite().all() and scaled.w_star.isfinite().all() else (given, 1.0)
 
 
 def points(X: Numbers) -> Float64[Tensor, "*sets n d"]:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.lab.instrument import instrument
 from relulab.nets.hooks import activations, applied, fitted, points
-from relulab.nets.mlp import MLP
+from relulab.nets.mlp import MLP, as_mlp
 
 
 @instrument(source="SS (10)", ids=("SS.F5",))
@@ -29,7 +29,7 @@ def fan_out(net: nn.Module, x: Tensor | None = None) -> dict[str, Tensor]:
     [[5.0, 1.0]]
     """
     if isinstance(net, MLP):
-        return {str(l): W.data.norm(dim=-1) for l, W in enumerate(net.W[1:], 1)}
+        return {str(l): W.data.norm(dim=-1) for l, W in enumerate(as_mlp(net).W[1:], 1)}
     if x is None:
         raise UserError(
             f"fan_out of a {type(net).__name__} needs inputs to find out which layers are connected: pass a few points "

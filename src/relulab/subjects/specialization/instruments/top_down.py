@@ -20,8 +20,13 @@ class Layer(NamedTuple):
     V: Float[Tensor, "lane N C n1"]
 
 
-def _augmented(net: MLP, l: int) -> Float[Tensor, "lane n1 k1"]:
-    """Return W_l with the biases as last row and, below the top layer, a last column that passes on the 1."""
+def augmented(net: MLP, l: int) -> Float[Tensor, "lane n1 k1"]:
+    """Return W_l with the biases as last row and, below the top layer, a last column that passes on the 1.
+
+    Args:
+        net: The networks.
+        l: Number of the layer of weights, from 0.
+    """
     W = torch.cat([net.W[l].data, net.b[l].data], 1)
     if l + 1 == net.depth:
         return W
@@ -54,7 +59,7 @@ def top_down_layers(net: MLP, x: Float[Tensor, "*lane N d"]) -> list[Layer]:
     D.append(torch.ones_like(f[-1]))
     V = [torch.eye(net.widths[-1], dtype=net.dtype, device=below.device).expand(*f[-1].shape[:2], -1, -1)]
     for l in range(net.depth - 1, 0, -1):
-        V.append((V[-1] * D[l].unsqueeze(-2)) @ _augmented(net, l).mT.unsqueeze(1))
+        V.append((V[-1] * D[l].unsqueeze(-2)) @ augmented(net, l).mT.unsqueeze(1))
     return [Layer(*layer) for layer in zip(f, D, reversed(V), strict=True)]
 
 

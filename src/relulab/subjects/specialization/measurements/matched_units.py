@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from relulab.core.errors import UserError
 from relulab.lab.show.parts import Fact, Line, Part, first_rows
 from relulab.lab.show.words import number
 from relulab.nets.hooks import hidden
@@ -19,6 +20,20 @@ from relulab.subjects.specialization.tools.matching import one_to_one
 
 SHOWN = 30  # largest number of table rows
 NAMED = 20  # largest number of constant units that are named
+
+
+def layer_pairs(text: str | None) -> list[tuple[str, str]] | None:
+    """Return the pairs of layers to compare, or None for all in order.
+
+    Args:
+        text: Pairs A:B, by number from 1 or by name, separated by commas.
+    """
+    if text is None:
+        return None
+    found = [tuple(part.strip() for part in pair.split(":")) for pair in text.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in found):
+        raise UserError(f"--layer: expected pairs A:B such as 1:2 or 1:1,2:3, got {text}")
+    return [(pair[0], pair[1]) for pair in found]
 
 
 def of_lanes(rho: Mapping[str, Tensor]) -> list[tuple[str, Tensor]]:

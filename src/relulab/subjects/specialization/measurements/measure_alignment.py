@@ -70,7 +70,7 @@ def _legend(width: float) -> list[str]:
     return [
         "ε: alignment error of the student nearest to the teacher node.",
         "side: whether both are active on the same side of the hyperplane.",
-        "observers: students active on the boundary; α = v_kᵀv*_j for these.",
+        "observers: students with a gradient on the boundary: active there, or leaky; α = v_kᵀv*_j for these.",
         f"in band: points within {width:g} of the boundary.",
         "κ: the largest share of these points at which a student is active.",
     ]

@@ -13,8 +13,16 @@ from relulab.lab.measurement import Measurement, Outcome
 from relulab.lab.run.result_file import encode
 from relulab.lab.show.figure import house_style, panels
 from relulab.subjects.specialization.instruments.correlation import layer_correlations
-from relulab.subjects.specialization.measurements.matched_units import constant_of, layer_parts, matches, of_lanes
+from relulab.subjects.specialization.measurements.matched_units import (
+    constant_of,
+    layer_pairs,
+    layer_parts,
+    matches,
+    of_lanes,
+)
+from relulab.subjects.specialization.measurements.similar_layers import svcca_parts, with_svcca
 from relulab.subjects.specialization.tools.chance import chance_correlations
+from relulab.subjects.specialization.tools.layer_svcca import layer_svcca
 
 
 class CorrelationOfNetworks(TwoNetworks, Measurement):
@@ -31,10 +39,12 @@ class CorrelationOfNetworks(TwoNetworks, Measurement):
     """Layers to compare, A:B, by number from 1 or by name, such as 1:2 or 1:1,2:3. Default: all, in order."""
     chance: Annotated[int, Ge(0)] = 10
     """Number of comparisons with random weights, for the correlations that arise by chance; 0 for none."""
+    svcca: bool = False
+    """Also compare the layers as wholes, up to linear maps: canonical correlations of 99% of their variance."""
 
     def measure(self) -> Outcome:
         a, b, x = self.load()
-        a, b, pairs = a.double(), b.double(), self.pairs()
+        a, b, pairs = a.double(), b.double(), layer_pairs(self.layer)
         rho = layer_correlations(a, b, x, pairs)
         if not rho:
             raise UserError(
@@ -42,25 +52,22 @@ class CorrelationOfNetworks(TwoNetworks, Measurement):
             )
         chance = chance_correlations(a, b, x, draws=self.chance, layers=pairs) if self.chance else {}
         layers = matches(rho, self.threshold, chance, constant_of(a, b, x, pairs))
+        if self.svcca:
+            layers = with_svcca(layers, layer_svcca(a, b, x, pairs, draws=self.chance))
         document = {
             "a": str(self.a), "b": str(self.b), "data": str(self.data), "threshold": self.threshold,
             "chance": self.chance, "layers": layers,
         }  # fmt: skip
         return Outcome(
             document,
-            [part for layer in layers for part in layer_parts(layer, self.threshold, self.chance)],
+            [
+                part
+                for layer in layers
+                for part in (*layer_parts(layer, self.threshold, self.chance), *svcca_parts(layer))
+            ],
             picture=lambda: picture(rho),
             files={".nc": lambda: encode(_dataset(rho)), ".csv": lambda: _csv(rho)},
         )
-
-    def pairs(self) -> list[tuple[str, str]] | None:
-        """Return the pairs of layers to compare, or None for all in order."""
-        if self.layer is None:
-            return None
-        found = [tuple(part.strip() for part in pair.split(":")) for pair in self.layer.split(",")]
-        if any(len(pair) != 2 or not all(pair) for pair in found):
-            raise UserError(f"--layer: expected pairs A:B such as 1:2 or 1:1,2:3, got {self.layer}")
-        return [(pair[0], pair[1]) for pair in found]
 
 
 def _dataset(rho: dict[str, Tensor]) -> xr.Dataset:

@@ -5,12 +5,17 @@ from typing import Any
 
 import torch
 from matplotlib.figure import Figure
+from torch import Tensor, nn
 
 from relulab.core.share import Estimate, percent, percents
 from relulab.lab.show.figure import BLUE, RED, house_style, legend, panels
 from relulab.lab.show.parts import Fact, Grid, Line, Part, first_rows
 from relulab.lab.show.words import number
-from relulab.subjects.specialization.tools.pruning import Pruned
+from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.tools.agreement import agreement
+from relulab.subjects.specialization.tools.nodes import lowest
+from relulab.subjects.specialization.tools.two_layer_pruning import Pruned
 
 ROWS = 12  # largest number of groups shown
 NAMED = 12  # largest number of nodes listed per group
@@ -30,7 +35,53 @@ def suggested(pruned: Pruned) -> int | None:
     )
 
 
-def parts(document: dict[str, Any]) -> Iterator[Part]:
+def two_layer_rows(
+    pruned: Pruned, net: MLP, x: Tensor, labels: Tensor | None = None, teacher: nn.Module | None = None
+) -> dict[str, Any]:
+    """Return the costs, the groups and the other sizes for a document.
+
+    Args:
+        pruned: Result of ``prune_two_layers``.
+        net: The network that was pruned.
+        x: Test points, (N, d).
+        labels: Their classes.
+        teacher: A network whose nearest node is added to every group.
+    """
+    compared = agreement(net.double(), pruned.net, x, labels)
+    return {
+        "nodes": net.widths[1], "groups": group_rows(pruned, teacher), "kept": pruned.net.widths[1],
+        "lost": pruned.lost, "agree": compared.same._asdict() if net.widths[-1] > 1 else None,
+        "accuracy": [share and share._asdict() for share in (compared.accuracy_a, compared.accuracy_b)],
+        "largest": pruned.largest, "bound": pruned.bound, "suggested": suggested(pruned),
+        "sizes": [size._asdict() for size in pruned.sizes],
+    }  # fmt: skip
+
+
+def group_rows(pruned: Pruned, teacher: nn.Module | None = None) -> list[dict[str, Any]]:
+    """Return one row per group of aligned nodes, the kept groups first.
+
+    Args:
+        pruned: Result of ``prune``.
+        teacher: A network whose nearest node is added to every row.
+
+    Returns:
+        Rows with the ``nodes`` of the group, the norm ‖Σ v‖w‖‖ that it ``adds``, whether it is ``kept``, and with a
+        teacher the nearest node ``teacher`` and its alignment error ``epsilon``.
+    """
+    groups, kept = pruned.groups, set(pruned.kept)
+    strength = groups.a.norm(dim=1)
+    nearest = alignment(lowest(teacher), groups.nodes).min(0) if teacher is not None else None
+    rows = []
+    order = [*pruned.kept, *(s for s in strength.argsort(descending=True).tolist() if s not in kept)]
+    for s in order:
+        row = {"nodes": (groups.of == s).nonzero()[:, 0].tolist(), "adds": float(strength[s]), "kept": s in kept}
+        if nearest is not None:
+            row |= {"teacher": int(nearest.indices[s]), "epsilon": float(nearest.values[s])}
+        rows.append(row)
+    return rows
+
+
+def two_layer_parts(document: dict[str, Any]) -> Iterator[Part]:
     """Yield the answer: the costs, the sizes to choose from, and the groups.
 
     Args:

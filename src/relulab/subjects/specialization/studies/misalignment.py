@@ -12,12 +12,14 @@ from relulab.core.slope import power
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim, claim, rank_correlation
-from relulab.lab.show.figure import GRAY, legend, panels, shades
+from relulab.lab.control import Control
+from relulab.lab.show.figure import BLUE, GRAY, legend, panels, shades
 from relulab.lab.study import Tick, Unit, blocks
 from relulab.lab.trained_study import TrainedStudy
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.studies.shuffled import shuffled
 from relulab.subjects.specialization.studies.two_layer_students import step_flops
 from relulab.subjects.specialization.terms import GRADIENT, PAIR
 from relulab.subjects.specialization.tools.creases import gradient_at
@@ -37,7 +39,8 @@ class Misalignment(TrainedStudy):
     Theorem 5 of S0 bounds this distance by any power of ε below 1, divided by |α_kj|, where ε is the largest gradient.
     It assumes infinitely many points, so SGD gets new points every epoch. The study estimates ε by the largest |g_1|
     over held-out points and hidden nodes, and compares it with the alignment error of every teacher node during
-    training.
+    training. Both fall with time, so that the error of one student also follows the gradient of another. Therefore the
+    seeds are compared with each other at the same time.
     """
 
     name: ClassVar = "misalignment"
@@ -54,7 +57,10 @@ class Misalignment(TrainedStudy):
         "divided by the largest |α_kj| of any student k (right), which takes the strength of node j into account. One "
         "symbol per node, seed and measurement time, from strong nodes (dark; triangles up for the strongest) to weak "
         "nodes (light; triangles down for the weakest). The error falls about as fast as the dashed line of slope 1, "
-        "and on the left weak nodes have larger errors. Tests theorem 5 of S0, which has no figure."
+        "and on the left weak nodes have larger errors. Tests theorem 5 of S0, which has no figure.",
+        "same-time": "The same at equal times: the alignment error of the worst node versus the largest gradient ε, "
+        "both relative to their geometric means over all seeds at that time; one symbol per seed and time of the "
+        "second half of training on a logarithmic scale. On the dashed line, the error is proportional to ε.",
     }
 
     d: PositiveInt = 10
@@ -136,10 +142,29 @@ class Misalignment(TrainedStudy):
             ax.set(xscale="log", yscale="log", xlabel=label)
         axes[0, 0].set_ylabel("alignment error of teacher node")
         legend(figure, axes[0, 0])
-        return {"misalignment": figure}
+        return {"misalignment": figure} | ({"same-time": self._same_time(result)} if self.seeds > 1 else {})
+
+    def _same_time(self, result: xr.Dataset) -> Figure:
+        figure, axes = panels(1, 1, width=3.6, height=2.8)
+        ax, (gradient, worst) = axes[0, 0], self._apart(result)
+        ax.plot(np.exp(gradient).ravel(), np.exp(worst).ravel(), "o", ms=3, alpha=0.6, color=BLUE, label="seeds")
+        ends = np.exp([np.nanmin(gradient), np.nanmax(gradient)])
+        ax.plot(ends, ends, "--", color=GRAY, label="slope 1")
+        ax.set(xscale="log", yscale="log", xlabel="largest gradient ε, relative to the mean of its time")
+        ax.set_ylabel("error of the worst node, relative")
+        legend(figure, ax)
+        return figure
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        other = result.assign(gradient=result.gradient.roll(seed=1))
+        return [
+            Control("the gradients of another seed", ("S0.T5.slope",), other),
+            Control("strengths assigned to the nodes at random", ("S0.T5.weak",),
+                    shuffled(result, "node", "strength", root=self.root)),
+        ]  # fmt: skip
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
-        claims = [self._slope(result)]
+        claims = [self._slope(result)] if self.seeds > 1 else []
         if self.m > 1:
             epsilon = result.epsilon.transpose("seed", "epoch", "node").values
             ranks = rank_correlation(np.broadcast_to(result.strength.values[:, None], epsilon.shape), epsilon)
@@ -157,27 +182,38 @@ class Misalignment(TrainedStudy):
             )
         return claims
 
-    def _slope(self, result: xr.Dataset) -> Claim:
+    def _apart(self, result: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logs of the largest gradient and of the worst error, (seed, epoch), minus their means over seeds.
+
+        The second half of training on a logarithmic time scale is used.
+        """
+        late = result.sel(epoch=result.epoch >= self.epochs**0.5)
+        logs = np.log(late.gradient), np.log(late.epsilon.max("node", skipna=False))
+        gradient, worst = (x.transpose("seed", "epoch").values for x in logs)
+        return gradient - gradient.mean(0), worst - worst.mean(0)
+
+    def _over_time(self, result: xr.Dataset, shift: int) -> float:
+        """Return the mean slope over time, with the gradient of the seed that is ``shift`` places before."""
         late = result.sel(epoch=result.epoch >= self.epochs**0.5)
         worst = late.epsilon.max("node", skipna=False).transpose("seed", "epoch").values
-        gradient = late.gradient.transpose("seed", "epoch").values
-        slopes, shuffled = (
-            np.array([power(g, e, fewest=3) for g, e in zip(gradients, worst, strict=True)])
-            for gradients in (gradient, np.roll(gradient, 1, axis=0))
-        )
-        note = f"The theorem has all powers below 1; the power {1 - DELTA:g} was chosen after a first run."
-        if self.seeds > 1:
-            slope = f"{shuffled.mean():.2f}"
-            note += f" Both quantities fall with time: with the gradient of another seed, the slope is {slope}."
+        gradient = np.roll(late.gradient.transpose("seed", "epoch").values, shift, axis=0)
+        return float(np.mean([power(g, e, fewest=3) for g, e in zip(gradient, worst, strict=True)]))
+
+    def _slope(self, result: xr.Dataset) -> Claim:
+        gradient, worst = self._apart(result)
+        over_time = [self._over_time(result, shift) for shift in (0, 1)]
         return claim(
             "S0.T5.slope",
-            f"The alignment error falls at least as fast as the power {1 - DELTA:g} of the largest gradient",
-            slopes,
+            f"At the same time, the alignment error grows at least as the power {1 - DELTA:g} of the largest gradient",
+            (gradient * worst).sum(1) / (gradient**2).sum(1),
             ">",
             1 - DELTA,
-            note=note,
+            note=f"The theorem has all powers below 1; the power {1 - DELTA:g} was chosen after a first run. Over "
+            f"time, the slope is {over_time[0]:.2f} for the student's own gradient and {over_time[1]:.2f} for that of "
+            "another seed, which shows only that both fall.",
             statistic="slope of the log of the alignment error of the worst node against the log of the largest "
-            "gradient, over the second half of training on a logarithmic time scale",
+            "gradient, both minus their means over the seeds at the same time, over the second half of training on a "
+            "logarithmic time scale",
         )
 
 

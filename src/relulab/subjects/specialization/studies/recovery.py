@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
+from relulab.lab.control import Control
 from relulab.lab.show.figure import headline, legend, panels, width_look
+from relulab.subjects.specialization.studies.shuffled import shuffled
 from relulab.subjects.specialization.studies.statements import Statement
 from relulab.subjects.specialization.studies.two_layer_students import (
     SMOKE,
@@ -30,7 +32,7 @@ class Recovery(TwoLayer):
     """
 
     name: ClassVar = "recovery"
-    ids: ClassVar = ("SS.F7", "S0.F11")
+    ids: ClassVar = ("SS.F7", "S0.F5", "S0.F11")
     title: ClassVar = "Recovery of strong and weak teacher nodes"
     source: ClassVar = "SS figure 7; S0 figures 5 and 11"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
@@ -103,6 +105,16 @@ class Recovery(TwoLayer):
             **end_loss(result, self.epochs),
         }
 
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        return [
+            Control("strengths assigned to the nodes at random", ("SS.F7.strong-first",),
+                    shuffled(result, "node", "strength", root=self.root)),
+            Control("polarities assigned to the teachers at random", ("SS.F7.polarized-harder",),
+                    shuffled(result, "polarity", "best", root=self.root)),
+            Control("widths assigned to the students at random", ("S0.F11.*", "SS.F7.width-weak", "SS.F7.short-of-5x"),
+                    shuffled(result, "over", "best", "loss", root=self.root)),
+        ]  # fmt: skip
+
     def statements(self, result: xr.Dataset) -> list[Statement]:
         low, high = min(self.over), max(self.over)
         statements = []
@@ -169,7 +181,8 @@ class Recovery(TwoLayer):
     def _loss_statements(self, result: xr.Dataset, low: int, high: int) -> list[Statement]:
         """Statements about S0 figure 11.
 
-        Where losses fall to rounding, shares of seeds are compared: they do not depend on how far the losses fall.
+        Where some students miss a node and the losses of others fall to rounding, the mean loss depends on the former
+        and the mean of its logarithm on how far the latter fall. So shares of seeds are compared as well.
         """
         polarities = [p for p in self.polarity if p > 0]
         if low == high or not polarities:
@@ -194,19 +207,34 @@ class Recovery(TwoLayer):
             f"the {int((~covers).sum())} that miss a node."
         )
         share = f"share of seeds whose {low}× student ends with a higher loss than the {high}× student"
+        everywhere = Statement(
+            "S0.F11.width-loss-everywhere",
+            f"Wider students reach a lower evaluation loss at polarity p = {least:g} too",
+            wins.sel(polarity=least).values,
+            ">",
+            0.5,
+            note,
+            within=(0, 1),
+            statistic=f"{share}, at polarity p = {least:g}",
+            trials=1,
+        )
+        loss = last.loss.sel(polarity=least)
+        differences = {
+            "log₁₀ evaluation loss": gap.sel(polarity=least),
+            "evaluation loss": loss.sel(over=low) - loss.sel(over=high),
+        }
+        others = tuple(
+            Statement(
+                everywhere.id,
+                everywhere.says,
+                values.values,
+                statistic=f"{name} after {self.epochs} epochs, difference {low}× − {high}×, at polarity p = {least:g}",
+            )
+            for name, values in differences.items()
+        )
         return [
             lower,
-            Statement(
-                "S0.F11.width-loss-everywhere",
-                f"Wider students reach a lower evaluation loss at polarity p = {least:g} too",
-                wins.sel(polarity=least).values,
-                ">",
-                0.5,
-                note,
-                within=(0, 1),
-                statistic=f"{share}, at polarity p = {least:g}",
-                trials=1,
-            ),
+            everywhere._replace(others=others),
             Statement(
                 "S0.F11.polarity-gap",
                 "Width lowers the loss more often for strongly polarized teachers",

@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 from pydantic import PositiveInt
 
 from relulab.lab.claim import rank_correlation
+from relulab.lab.control import Control
 from relulab.lab.show.figure import BLUE, headline, panels, shades
+from relulab.subjects.specialization.studies.shuffled import shuffled
 from relulab.subjects.specialization.studies.statements import Statement
 from relulab.subjects.specialization.studies.two_layer_students import (
     SMOKE,
@@ -43,7 +45,9 @@ class RecoveryOrder(TwoLayer):
         "nodes reach 1 early and weak nodes late. Answers figure 8 of SS and figure 7 of S0.",
         "focus": "Correlation of every student with each of the strongest teacher nodes over the epochs; one line per "
         "student. Rows are seeds, columns are teacher nodes, and a student keeps its color along a row. Many students "
-        "follow node 1 first, and some of them leave it later for a weaker node. Answers figure 6 of S0.",
+        "follow node 1 first, and some of them leave it later for a weaker node. Answers figure 6 of S0, which prints "
+        "teachers with five nodes and 40 epochs (`--set m=5 --set epochs=40 --set polarity=1 --set seeds=3`) but not "
+        "the students' width.",
         "when": "Epoch at which each teacher node is recovered, by teacher node, one panel per teacher polarity. "
         "Dots are means over the seeds, bars two standard errors; a node that is never recovered counts as one epoch "
         "after the last. Weaker nodes (higher numbers) are recovered later. Puts numbers to figure 8 of SS and figure "
@@ -105,12 +109,13 @@ class RecoveryOrder(TwoLayer):
         nodes = range(result.sizes["watched"])
         figure, axes = panels(shown.sizes["seed"], len(nodes), width=2, height=1.5, sharex=True, sharey=True)
         colors = shades(shown.sizes["student"])
+        lowest = min(0.0, 1.05 * float(shown.rho.min()))
         for row, seed in zip(axes, shown.seed, strict=True):
             for ax, node in zip(row, nodes, strict=True):
                 lines = shown.rho.sel(seed=seed).isel(watched=node).transpose("epoch", "student")
                 ax.set_prop_cycle(color=colors)
                 ax.plot(shown.epoch, lines, lw=0.6)
-                ax.set(ylim=(0, 1.02))
+                ax.set(ylim=(lowest, 1.02))
             row[0].set_ylabel(f"correlation, seed {int(seed)}")
         for node, ax in zip(nodes, axes[0], strict=True):
             ax.set_title(f"teacher node {node + 1}", fontsize=8)
@@ -148,6 +153,10 @@ class RecoveryOrder(TwoLayer):
             f"{self.epochs + 1}": self.recovered_at(result).mean(networks, skipna=False),
             **end_loss(result, self.epochs),
         }
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        by_chance = shuffled(result, "node", "strength", root=self.root)
+        return [Control("strengths assigned to the nodes at random", ("SS.F8.*", "S0.F6.*", "S0.F7.*"), by_chance)]
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
         if self.m == 1:

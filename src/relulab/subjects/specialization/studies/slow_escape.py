@@ -13,6 +13,7 @@ from pydantic import AfterValidator, PositiveInt
 from relulab.core.seeds import Role, stream
 from relulab.core.slope import slopes
 from relulab.lab.claim import Claim, claim
+from relulab.lab.control import Control
 from relulab.lab.show.figure import GOLD, GRAY, RED, TEAL, headline, panels
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.specialization.tools.escape import FLOWS, escape_time
@@ -162,6 +163,19 @@ class SlowEscape(Study):
         right.legend(title="ϵ", fontsize=8)
         headline(figure, f"Medians of {result.sizes['seed']} seeds, fan-out trained")
         return figure
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        times = self.linear(result)
+        linear = {name: times.broadcast_like(result[name]) for name in ("time", "trained") if result[name].size}
+        return [Control("a linear student, which has no gate", ("S0.T7.escape.*",), result.assign(linear))]
+
+    def linear(self, result: xr.Dataset) -> xr.DataArray:
+        """Return the times of a linear student, ẇ = w* − w, along "seed" and "epsilon".
+
+        From w = ‖w(0)‖ (sin ϵ, −cos ϵ) and w* = (0, 1), the angle is θ₀ when e^t = 1 + ‖w(0)‖ (cos ϵ + sin ϵ cot θ₀).
+        """
+        epsilon = result.epsilon
+        return np.log(1 + result.norm * (np.cos(epsilon) + np.sin(epsilon) / math.tan(self.theta_0)))
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         x = np.log(result.epsilon)

@@ -7,12 +7,14 @@ import numpy as np
 from jaxtyping import Bool
 
 from relulab.lab.claim import Claim, claim
+from relulab.lab.several_statistics import agreed
 
 
 class Statement(NamedTuple):
     """The arguments of a claim: one value per seed, and the side of the bound on which they should lie.
 
     ``among`` are the seeds that the statement is about, by default all; the others show nothing and are left out.
+    ``others`` are the same statement by other statistics: the claim is judged only if all of them agree.
     """
 
     id: str
@@ -25,6 +27,7 @@ class Statement(NamedTuple):
     statistic: str = ""
     trials: int | None = None
     among: Bool[np.ndarray, " seed"] | None = None
+    others: tuple["Statement", ...] = ()
 
 
 def claimed(statements: Iterable[Statement], lost: Bool[np.ndarray, " seed"]) -> list[Claim]:
@@ -34,7 +37,11 @@ def claimed(statements: Iterable[Statement], lost: Bool[np.ndarray, " seed"]) ->
         statements: Statements with one value per seed, including the diverged ones.
         lost: Which seeds diverged, (seeds,).
     """
-    return [claim(*s._replace(values=_values(s, lost))[:-1]) for s in statements]
+    return [agreed(*(_claim(one, lost) for one in (s, *s.others))) for s in statements]
+
+
+def _claim(statement: Statement, lost: Bool[np.ndarray, " seed"]) -> Claim:
+    return claim(*statement._replace(values=_values(statement, lost))[:-2])
 
 
 def _values(statement: Statement, lost: Bool[np.ndarray, " seed"]) -> np.ndarray:

@@ -161,18 +161,18 @@ class TwoLayer(LeakyStudents):
             root=self.root, dtype=getattr(torch, self.dtype),
         )  # fmt: skip
 
-    def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
-        over, seeds = unit.values["over"], unit.values["seeds"]
-        task = self.task(seeds)
-        student = small_normal(
+    def students(self, task: Task, over: int) -> MLP:
+        """The students of a width before training, one lane per lane of the task."""
+        return small_normal(
             (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, slope=self.slope,
             dtype=task.dtype,
         )  # fmt: skip
-        observe = Observer(task.teacher, task.held_out())
-        data = fit(
-            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training(),
-            probes=[Probe(self.looks(), lambda net: self.read(observe(net)))],
-        )  # fmt: skip
+
+    def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
+        over, seeds = unit.values["over"], unit.values["seeds"]
+        task = self.task(seeds)
+        student = self.students(task, over)
+        data = self.train(unit, student, task, Observer(task.teacher, task.held_out()), tick)
         for name, (dims, values) in self.after(student, task, over).items():
             data[name] = (dims, values.numpy())
         data["strength"] = (("lane", "node"), task.teacher.W[1].data.norm(dim=-1).numpy())
@@ -182,9 +182,17 @@ class TwoLayer(LeakyStudents):
         data = unstacked(data, seed=list(task.seeds), polarity=[*map(float, self.polarity)] * len(seeds))
         return data.assign_coords(over=over).expand_dims("over")
 
+    def train(self, unit: Unit, student: MLP, task: Task, observe: Observer, tick: Tick) -> xr.Dataset:
+        """Train the students of a unit, and return what is stored of them along "epoch" and "lane"."""
+        return fit(
+            student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training(),
+            probes=[Probe(self.looks(), lambda net: self.read(observe(net)))],
+        )  # fmt: skip
+
     def claims(self, result: xr.Dataset) -> list[Claim]:
         # A seed with a diverged network has no value: its students would look un-specialized.
-        lost = ~np.isfinite(result.loss.sel(epoch=self.epochs)).all(("over", "polarity")).values
+        finite = np.isfinite(result.loss.sel(epoch=self.epochs))
+        lost = ~finite.all([dim for dim in finite.dims if dim != "seed"]).values
         return claimed(self.statements(result), lost)
 
     @abstractmethod

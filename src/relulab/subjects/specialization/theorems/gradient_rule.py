@@ -1,4 +1,4 @@
-r"""SS.L1, the recursive gradient rule (SS lemma 1, eq. 5).
+r"""SS.L1, the recursive gradient rule (SS lemma 1, eq. 5; corollary 2; S0 corollary 1).
 
 Let teacher and student have L layers. f_l and f*_l are the activations of layer l, including the constant 1 of the bias
 unit, D_l the gates of the student, and V_l, V*_l the top-down matrices of definition 2. The back-propagated gradient
@@ -6,31 +6,38 @@ g_l is minus the gradient of J = ½‖f*_L − f_L‖² with respect to the pre-
 
     g_l(x) = D_l(x) [A_l(x) f*_l(x) − B_l(x) f_l(x)],    A_l = V_lᵀ V*_l,    B_l = V_lᵀ V_l.
 
-So each student layer is trained by the same layer of the teacher, for any depth, widths, biases and leaky slope.
+So each student layer is trained by the same layer of the teacher, for any depth, widths, biases and leaky slope. V_l,
+A_l and B_l depend on x through the gates only: they are constant within each linear region (corollary 2). This is
+checked on pairs of points with the same gates. The second negative control compares points on both sides of a boundary.
 """
-
-from copy import deepcopy
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from relulab.core.errors import UserError
 from relulab.core.seeds import Role, stream
+from relulab.core.short_repr import counted
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.show.words import differ
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
-from relulab.nets.hooks import points
 from relulab.nets.initial import torch_default
-from relulab.nets.mlp import MLP, absolute, as_mlp
+from relulab.nets.mlp import MLP, absolute
 from relulab.subjects.specialization.instruments.top_down import Layer, modulation, top_down_layers
+from relulab.subjects.specialization.tools.linear_regions import compare_regions
+from relulab.subjects.specialization.tools.matched_pair import matched_pair
 
+PAIRS = 256  # points whose linear region is examined
 ENTRIES = 10_000_000  # size limit of the largest matrix in memory: larger sets of points are split
 
 
 def gradient_rule(
-    teacher: nn.Module, student: nn.Module, x: Float[Tensor | np.ndarray, "*lane N d"], *, gated: bool = True
+    teacher: nn.Module,
+    student: nn.Module,
+    x: Float[Tensor | np.ndarray, "*lane N d"],
+    *,
+    gated: bool = True,
+    across: bool = False,
 ) -> Finding:
     """Check the rule against automatic differentiation, in float64, in every layer and at every point.
 
@@ -39,59 +46,47 @@ def gradient_rule(
         student: Another such network with the same inputs. The rule requires the same depth and outputs, too.
         x: Points, (N, d) or (lane, N, d), at least one.
         gated: False checks the rule without the gates D_l, which is wrong. This is the negative control.
+        across: True claims that A_l and B_l are also equal on both sides of a boundary, which is wrong for three or
+            more layers. This is the negative control of corollary 2.
 
     Returns:
-        One check per layer: the largest difference between the rule and back-propagation.
+        One check per layer: the largest difference between the rule and back-propagation. For networks with hidden
+        layers one more: the largest difference of V_l, A_l and B_l within a linear region.
 
     >>> teacher, student = (torch_default((3, n, 2), seeds=[0]) for n in (4, 5))
     >>> gradient_rule(teacher, student, torch.eye(3)).verdict.name
     'HOLDS'
     """
-    teacher, student, x = _double(teacher), _double(student), points(x)
-    if teacher.widths[0] != student.widths[0] or x.shape[-1] != student.widths[0]:
-        raise UserError(
-            f"the teacher has {teacher.widths[0]} inputs, the student {student.widths[0]}, and the points "
-            f"{x.shape[-1]}: all three must agree"
-        )
-    if teacher.lanes not in (1, student.lanes) or not x.numel():
-        raise UserError(
-            f"got {teacher.lanes} teachers for {student.lanes} students at {x.shape[-2]} points: expected one teacher, "
-            "or one per student, and at least one point"
-        )
-    conditions = (
-        _equal("layers", student.depth, teacher.depth),
-        _equal("outputs", student.widths[-1], teacher.widths[-1]),
-    )
-    if not all(c.holds for c in conditions):
+    teacher, student, x, conditions = pair = matched_pair(teacher, student, x)
+    if not pair.matches:
         return Finding(conditions, ())
-    teacher = teacher if teacher.lanes == student.lanes else MLP.of(*[teacher.module()] * student.lanes)
     n1 = max(*student.widths, *teacher.widths) + 1
-    parts = x.detach().double().split(max(1, ENTRIES // (student.lanes * n1**2)), dim=-2)
+    parts = x.split(max(1, ENTRIES // (student.lanes * n1**2)), dim=-2)
     compared = torch.stack([_compare(teacher, student, part, gated) for part in parts])
     share = compared[..., 0] / compared[..., 1].clamp(min=torch.finfo(x.dtype).tiny)
     worst = compared.gather(0, share.argmax(0)[None, :, None].expand(1, -1, 2))[0]
-    return Finding(
-        conditions,
-        tuple(
-            Check(_equation(l, gated), gap, "==", 0.0, error, detail=differ(gap, error))
-            for l, (gap, error) in enumerate(worst.tolist(), 1)
-        ),
+    rule = tuple(
+        Check(_equation(l, gated), gap, "==", 0.0, error, detail=differ(gap, error))
+        for l, (gap, error) in enumerate(worst.tolist(), 1)
     )
+    x = x[:, : max(2, min(PAIRS, ENTRIES // n1**2))]
+    return Finding(conditions, (*rule, _constant(teacher, student, x, across)) if student.depth > 1 else rule)
+
+
+def _constant(teacher: MLP, student: MLP, x: Float[Tensor, "lane N d"], across: bool) -> Check:
+    """Check corollary 2 at pairs of points with the same gates, or on both sides of a boundary."""
+    pairs, gap, allowance = compare_regions(teacher, student, x, across)
+    where = "on both sides of a boundary" if across else "in the same linear region"
+    says = f"In every hidden layer l, A_l, B_l and V_l are equal at points {where}"
+    detail = f"{counted(pairs, 'pair')} of points; {differ(gap, allowance)}"
+    if not pairs:
+        detail = "unknown, because no such pair of points was found"
+    return Check(says, gap, "==", 0.0, allowance, detail=detail)
 
 
 def _equation(l: int, gated: bool) -> str:
     right = f"{f'D_{l} ' if gated else ''}(A_{l} f*_{l} − B_{l} f_{l})"
     return f"In layer {l}, g_{l} = {right} at every point"
-
-
-def _equal(name: str, count: int, count_star: int) -> Check:
-    says = f"Student and teacher have the same number of {name}"
-    return Check(says, count, "==", count_star, detail=f"student {count:,}, teacher {count_star:,}")
-
-
-def _double(net: nn.Module) -> MLP:
-    """A copy in float64. The network of the caller is not changed."""
-    return deepcopy(as_mlp(net)).double()
 
 
 def _compare(teacher: MLP, student: MLP, x: Tensor, gated: bool) -> Float[Tensor, "L 2"]:
@@ -157,28 +152,29 @@ def gradient_sizes(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "*la
         student: Another such network with the same inputs and outputs.
         x: Points, (N, d) or (lane, N, d).
     """
-    teacher, student = _double(teacher), _double(student)
-    gradients = back_propagated(teacher, student, x.double())
+    teacher, student, x, _ = matched_pair(teacher, student, x)
+    gradients = back_propagated(teacher, student, x)
     return [
         {"layer": l, "rms": float(g.square().mean().sqrt()), "max": float(g.abs().max())}
         for l, g in enumerate(gradients, 1)
     ]
 
 
-def _case(depths: tuple[int, int], slope: float = 0.0, gated: bool = True) -> Finding:
+def _case(depths: tuple[int, int], slope: float = 0.0, **options) -> Finding:
     rng = stream(0, Role.DEMONSTRATION, 1)
     nets = []
     for seed, depth in enumerate(depths):
         hidden = rng.integers(3, 9, size=depth - 1).tolist()
         nets.append(torch_default((5, *hidden, 4), seeds=[seed], slope=slope, dtype=torch.float64))
-    return gradient_rule(nets[0], nets[1], torch.from_numpy(rng.standard_normal((200, 5))), gated=gated)
+    return gradient_rule(nets[0], nets[1], torch.from_numpy(rng.standard_normal((200, 5))), **options)
 
 
 THEOREM = Theorem(
     id="SS.L1",
     title="Recursive gradient rule",
     statement="At every input and in every layer l, the back-propagated gradient is g_l = D_l [A_l f*_l − B_l f_l], "
-    "where A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l. So layer l of the student is trained by layer l of the teacher.",
+    "where A_l = V_lᵀ V*_l and B_l = V_lᵀ V_l. So layer l of the student is trained by layer l of the teacher. A_l, "
+    "B_l and V_l are constant within every linear region, where no unit of either network changes its gate.",
     symbols={
         "l": "layer, from 1 (the lowest) to L",
         "L": "number of layers",
@@ -192,16 +188,22 @@ THEOREM = Theorem(
         "A_l": "weights of the teacher's nodes in the gradient",
         "B_l": "weights of the student's nodes in the gradient",
     },
-    source="SS lemma 1, eq. 5",
+    source="SS lemma 1, eq. 5, and corollary 2; S0 corollary 1",
+    ids=("SS.C2", "S0.C1"),
     check=gradient_rule,
     on={TeacherStudent: gradient_rule},
-    variants=("gated",),
+    variants=("gated", "across"),
     demonstrations=(
         Demonstration("Depth 4, ReLU, different widths", Verdict.HOLDS, lambda: _case((4, 4))),
         Demonstration("Depth 3, leaky ReLU with slope 0.1", Verdict.HOLDS, lambda: _case((3, 3), slope=0.1)),
         Demonstration("Student deeper than the teacher", Verdict.NOT_APPLICABLE, lambda: _case((3, 4))),
         Demonstration(
             "Negative control: the rule without the gates", Verdict.REFUTED, lambda: _case((4, 4), gated=False)
+        ),
+        Demonstration(
+            "Negative control: A_l and B_l equal on both sides of a boundary",
+            Verdict.REFUTED,
+            lambda: _case((4, 4), across=True),
         ),
     ),
 )

@@ -8,9 +8,11 @@ boundary of k. Then
     sin θ̃ ≤ M K ε/|α_kj|,   |b*_j − b| ≤ (2 M₀ M K + 5) ε/|α_kj|,   M = 10 V_{d−2}(r)/V_{d−1}(r),   M₀ = max ‖x‖,
 
 for at least one other of the K nodes, so δ = 0 works and no constant is hidden. V_n(r) is the volume of a ball in R^n.
-That node is a student if no other teacher node is as close. On a box, r is the solution of a linear program. ε is exact
-up to rounding if the vertices of the creases can be listed, and an upper bound otherwise. Biases are measured from the
-center of the box in units of its size. The negative control replaces the bounds by second-order ones.
+If the teacher has leaky ReLUs of slope c*, its bends are smaller and |α_kj| is replaced by (1 − c*)|α_kj|. If the
+student has leaky ReLUs of slope c, the ball may also lie where k is not active. There, ε is replaced by ε/c. That node
+is a student if no other teacher node is as close. On a box, r is the solution of a linear program. ε is exact up to
+rounding if the vertices of the creases can be listed, and an upper bound otherwise. Biases are measured from the center
+of the box in units of its size. The negative control replaces the bounds by second-order ones.
 """
 
 import math
@@ -50,7 +52,7 @@ def noisy_recovery(
     """Check the theorem for one teacher node, with the observer k that gives the smallest bounds.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         box: The region R.
         node: Index of the teacher node, from 0. None takes the strongest node.
@@ -71,7 +73,10 @@ def noisy_recovery(
     epsilon, exact = gradient_on(pair)
     bounds = promised(pair, j, epsilon)
     size = f"ε = {epsilon:.2g}" + ("" if exact else " (an upper bound)")
-    says = f"The boundary of node {j} contains a ball that is 5ε/|α_kj| inside the box and the active side of a student"
+    slopes = pair.teacher.slope, pair.student.slope
+    side = "one side" if slopes[1] else "the active side"
+    distance = "5ε/((1 − c*)|α_kj|)" if slopes[0] else "5ε/|α_kj|"
+    says = f"The boundary of node {j} contains a ball that is {distance} inside the box and {side} of a student"
     radius = Check(says, bounds.radius, ">=", 1e-12, detail=f"its radius is {bounds.radius:.3g} for {size}")
     if not radius.holds:
         return Finding((radius,), ())
@@ -108,16 +113,21 @@ def promised(pair: Creases, j: int, epsilon: float) -> Bounds:
     """
     box, d, K = pair.box, len(pair.box.low), len(pair.of_star) + len(pair.of)
     M_0 = float(box.farthest.norm())
-    alpha = (pair.v @ pair.v_star[j]).abs()
+    alpha = (1 - pair.teacher.slope) * (pair.v @ pair.v_star[j]).abs()
+    star, nodes = regular(lowest(pair.teacher)), regular(lowest(pair.student))
+    sides = [(1.0, nodes)]  # gates of the students, and nodes that are active where the gates have this value
+    if pair.student.slope:
+        sides.append((pair.student.slope, Nodes(-nodes.w, -nodes.b)))
     best = Bounds(-1, 0.0, math.inf, math.inf)
     observes = seen(pair)[pair.of_star[j]] if pair.of_star[j] >= 0 else torch.zeros(len(alpha), dtype=torch.bool)
     for k in (observes & (alpha > 0)).nonzero()[:, 0].tolist():
-        ratio = epsilon / float(alpha[k])
-        r = _ball(regular(lowest(pair.teacher)), j, regular(lowest(pair.student)), k, box, 5 * ratio)
-        if r > 0:
-            M = 10 * _volume(d - 2, r) / _volume(d - 1, r)
-            bounds = Bounds(k, r, M * K * ratio, (2 * M_0 * M * K + 5) * ratio)
-            best = min(best, bounds, key=lambda b: b.sine)
+        for gate, side in sides:
+            ratio = epsilon / (gate * float(alpha[k]))
+            r = _ball(star, j, side, k, box, 5 * ratio)
+            if r > 0:
+                M = 10 * _volume(d - 2, r) / _volume(d - 1, r)
+                bounds = Bounds(k, r, M * K * ratio, (2 * M_0 * M * K + 5) * ratio)
+                best = min(best, bounds, key=lambda b: b.sine)
     return best
 
 
@@ -167,7 +177,7 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     """Check the theorem on networks from files, on the box spanned by the points.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d).
         node: Index of the teacher node, from 0. None takes the strongest node.
@@ -175,8 +185,8 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     return noisy_recovery(teacher, student, Box.of(x), node=node)
 
 
-def _case(shift: float, **options) -> Finding:
-    teacher, student, _ = shifted_students(shift, 1)
+def _case(shift: float, slope: float = 0.0, **options) -> Finding:
+    teacher, student, _ = shifted_students(shift, 1, slope=slope)
     return noisy_recovery(teacher, student, Box.around(2), **options)
 
 
@@ -197,18 +207,21 @@ THEOREM = Theorem(
         "K": "number of hidden nodes of teacher and student together",
         "M": "10 V_{d−2}(r)/V_{d−1}(r)",
         "V_n(r)": "volume of a ball of radius r in R^n",
+        "c*": "slope of the leaky ReLUs of the teacher, 0 for plain ones",
         "r": "radius of a ball in the boundary of j that lies 5ε/|α_kj| inside the region and the active side of k",
         "d": "number of inputs",
         "M₀": "largest norm of a point in the region",
     },
     in_print="The paper states orders only: powers of ε slightly below 1, divided by |α_kj|, with hidden constants. "
     "Its proof works with the power 1 and explicit constants, which are used here. The student may be active on the "
-    "other side of the hyperplane.",
+    "other side of the hyperplane. For leaky ReLUs, the proof gives the same bounds with (1 − c*)|α_kj| instead of "
+    "|α_kj|, where c* is the slope of the teacher.",
     source="S0 theorem 5, lemmas 5 and 6, sections 8.7, 8.8 and 8.13",
     check=noisy_recovery,
     on={TeacherStudent: of_networks},
     demonstrations=(
         Demonstration("Two nodes in the plane, student biases off by 10⁻³", Verdict.HOLDS, lambda: _case(1e-3)),
+        Demonstration("The same with leaky ReLUs of slope 0.1", Verdict.HOLDS, lambda: _case(1e-3, slope=0.1)),
         Demonstration(
             "Student biases off by 0.1, so that the bounds are trivial", Verdict.NOT_APPLICABLE, lambda: _case(0.1)
         ),

@@ -8,13 +8,17 @@ and let D' be the points of D in the band |w*_jᵀx| ≤ ε' where k is active. 
     (c) no other teacher node is ε-aligned with j,
     (d) ‖g_1(x)‖∞ ≤ |α_kj| ε'/5 at all points of D and at x ± 2√d ε' ẽ_u for every axis u,
 
-then the hyperplane of some student is ε-aligned with that of j. The constants t₁ and t₂ are defined over all unit
-normals ũ orthogonal to w*_j, with the share s = (1 + γ)/((3 + γ)K): every band of half-width t₁ with such a normal
-contains at most s|D'| + d + 1 points of D', and |ũᵀx| > t₂ for at most s|D'| points of D'.
+then the hyperplane of some student is ε-aligned with that of j. In the constants, s = (1 + γ)/((3 + γ)K): every band of
+half-width t₁ whose normal is the part ũ of another node's w̃ orthogonal to w*_j contains at most s|D'| + d + 1 points of
+D', and |ũᵀx| > t₂ for at most s|D'| points of D'.
 
 The paper leaves these constants open: ε' = ε/(c K^{3/2} √d), N = Θ(K^{5/2} d²/(εκ)). Here all numbers are computed from
-the given points. Only t₁ requires a minimum over all normals. A net of directions bounds it in up to three dimensions;
-in higher dimensions the finding is inconclusive. With η at the scale t₁, M₁ and M₂ are those of eq. 41.
+the given points. Definition 6 asks for bands with every normal. The proof of lemma 6 uses only the K − 1 normals of the
+other nodes, so t₁ is exact in any dimension. With η at the scale t₁, M₁ and M₂ are those of eq. 41.
+
+Leaky ReLUs: with the slope c* of the teacher, the second difference of h in lemma 7 has the factor 1 − c*, and so has
+the bound in (d). With the slope c > 0 of the student, k also has a gradient where it is not active. D' may be the
+points of the band where k is not active; then the bound in (d) has another factor c.
 """
 
 import math
@@ -27,7 +31,7 @@ from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.subjects.specialization.terms import BANDS, GRADIENT, LARGEST, PAIR
 from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialized
-from relulab.subjects.specialization.tools.shifted_students import shifted_students
+from relulab.subjects.specialization.tools.shifted_students import near_copy, shifted_students
 
 
 def polynomial_samples(
@@ -37,7 +41,7 @@ def polynomial_samples(
     """Check theorem 3 for one teacher node, with the observer k and the width ε' that satisfy the conditions best.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least d + 1.
         epsilon: The largest alignment error ε allowed, above 0.
@@ -57,7 +61,7 @@ def of_networks(
     """Check theorem 3 on networks and points from files.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least d + 1.
         epsilon: The largest alignment error ε allowed, above 0.
@@ -83,7 +87,9 @@ THEOREM = Theorem(
     in_print="The paper gives the number of points and the bound on the gradient up to constants only. Here all "
     "constants are computed from the given points. In the proof of lemma 6, the bias of the flipped hyperplane has "
     "the wrong sign. With this correction, a student that is active on the other side of the hyperplane counts as "
-    "aligned, too. For random data, the constant of definition 6 that bounds the density of points grows without "
+    "aligned, too. Definition 6 is about bands in all directions. The proof uses only those of the other nodes, so "
+    "only these are measured. For leaky ReLUs, the bound on the gradient has a factor 1 − c*, as in lemma 7; with "
+    "plain ReLUs c* = 0. For random data, the constant of definition 6 that bounds the density of points grows without "
     "bound with their number, so the density is measured at the scale t₁ instead.",
     source="SS theorem 3; theorem 6 and lemmas 6 and 7 in section D.1",
     ids=("SS.T6", "SS.L6", "SS.L7"),
@@ -94,6 +100,16 @@ THEOREM = Theorem(
             "40,000 points in a square, student biases off by 10⁻⁴",
             Verdict.HOLDS,
             lambda: polynomial_samples(*shifted_students(1e-4), 0.5),
+        ),
+        Demonstration(
+            "The same with leaky ReLUs of slope 0.1",
+            Verdict.HOLDS,
+            lambda: polynomial_samples(*shifted_students(1e-4, slope=0.1), 0.5),
+        ),
+        Demonstration(
+            "Five inputs: 60,000 Gaussian points, student weights off by 10⁻⁶",
+            Verdict.HOLDS,
+            lambda: polynomial_samples(*near_copy(60_000), 0.9),
         ),
         Demonstration(
             "Only 500 points", Verdict.NOT_APPLICABLE, lambda: polynomial_samples(*shifted_students(1e-4, 500), 0.5)

@@ -4,9 +4,10 @@ Let the conditions of SS.T1 hold, that is, zero gradient on an open region. Cons
 but no teacher node. If it is observed by students whose output weights v_k span R^C, then Σ v_k ‖w_k‖ = 0 over the
 students on it.
 
-The sum runs over students on both sides of the hyperplane because zero gradient determines only the bend:
-σ(z) − σ(−z) = z has none. So the sum over one side alone need not vanish, which is the negative control. For the same
-reason corollary 1, that unspecialized students together add nothing to the output, is false: see SS.C1.
+The sum runs over students on both sides of the hyperplane because zero gradient determines only the bend: σ(z) − σ(−z)
+= (1 + c) z has none, where c is the leaky slope (0 for plain ReLUs). So the sum over one side alone need not vanish,
+which is the negative control. For the same reason corollary 1, that unspecialized students together add nothing to the
+output, is false: see SS.C1.
 """
 
 import math
@@ -33,7 +34,7 @@ def prunable_students(
     """Check the theorem on a box, exactly up to rounding. On finitely many points it is not applicable.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         region: A box, or points, (N, d). The theorem does not apply to finitely many points.
         one_side: True sums over the students on one side of a hyperplane only, which is wrong. This is the negative
@@ -77,10 +78,11 @@ def unspecialized(pair: Creases) -> Bool[Tensor, " s"]:
 
 
 def bends_known(pair: Creases) -> tuple[Bool[Tensor, " s"], Float[Tensor, " s"]]:
-    """Creases observed by students whose output weights span R^C, and the error to which their bends are known.
+    """Creases observed by students whose output weights span R^C, and the error to which Σ v_k‖w_k‖ is known on them.
 
     A gradient of zero up to its allowance implies |v_kᵀ bend| ≤ allowance_k / reach for every observer k. So ‖bend‖ is
-    at most the norm of these bounds divided by the smallest singular value of the matrix of the v_k.
+    at most the norm of these bounds divided by the smallest singular value of the matrix of the v_k. The bend is
+    (1 − slope) Σ v_k‖w_k‖.
     """
     allowance = largest_gradient(pair)[1].clamp(min=torch.finfo(torch.float64).tiny)
     reach = pair.box.reach(pair.planes).abs().amax(0)
@@ -91,14 +93,14 @@ def bends_known(pair: Creases) -> tuple[Bool[Tensor, " s"], Float[Tensor, " s"]]
     if n < C or not V.numel():
         return torch.zeros(len(V), dtype=torch.bool), torch.full((len(V),), torch.inf, dtype=torch.float64)
     spans = singular[:, C - 1] > max(V.shape[1:]) * torch.finfo(torch.float64).eps * singular[:, 0]
-    return spans, math.sqrt(n) / (singular[:, C - 1].clamp(min=1e-300) * reach)
+    return spans, math.sqrt(n) / (singular[:, C - 1].clamp(min=1e-300) * reach * (1 - pair.student.slope))
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], *, box: bool = False) -> Finding:
     """Check the theorem on networks and points from files.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d).
         box: True checks the theorem on the box spanned by the points. It does not apply to the points alone.
@@ -106,12 +108,13 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     return prunable_students(teacher, student, Box.of(points(x).double()) if box else x)
 
 
-def _opposite() -> tuple[MLP, MLP]:
-    """The exact pair with two more students σ(z), σ(−z) whose bends cancel, and two that cancel their linear part z."""
-    star, net = exact_pair()
+def _opposite(slope: float = 0.0) -> tuple[MLP, MLP]:
+    """The exact pair with two more students σ(z), σ(−z) whose bends cancel, and two that cancel their linear part."""
+    star, net = exact_pair(slope=slope)
     z, level, v = torch.tensor([0.5, -1.0, 0.25]).double(), 0.25, torch.tensor([1.0, -0.5, 0.25, 0.0, 2.0]).double()
-    rows = [(z, level, v), (-z, -level, -v), (z, level + 4, -v / 2), (-z, 4 - level, v / 2)]
-    wider = MLP((3, net.widths[1] + len(rows), 5), dtype=torch.float64)
+    linear = (1 + slope) * v / 2
+    rows = [(z, level, v), (-z, -level, -v), (z, level + 4, -linear), (-z, 4 - level, linear)]
+    wider = MLP((3, net.widths[1] + len(rows), 5), slope=slope, dtype=torch.float64)
     W, b, V = zip(*rows, strict=True)
     wider.W[0].data[0] = torch.cat([net.W[0].data[0], torch.stack(W, 1)], 1)
     wider.b[0].data[0, 0] = torch.cat([net.b[0].data[0, 0], torch.tensor(b).double()])
@@ -119,25 +122,26 @@ def _opposite() -> tuple[MLP, MLP]:
     return star, wider
 
 
-def counterexample(shift: float = 0.25) -> tuple[MLP, MLP]:
+def counterexample(shift: float = 0.25, slope: float = 0.0) -> tuple[MLP, MLP]:
     """A teacher and an exact student in which unspecialized students carry a part of the output.
 
-    Teacher node 0 with σ(z) is represented by σ(−z). The missing z comes from σ(z + c) − σ(−z − c) = z + c on a
-    hyperplane of their own, and the output bias removes c.
+    Teacher node 0 with σ(z) is represented by σ(−z). The missing (1 + slope) z comes from σ(z + c) − σ(−z − c) =
+    (1 + slope) (z + c) on a hyperplane of their own, and the output bias removes the constant.
 
     Args:
         shift: The distance c of this hyperplane from that of the teacher node.
+        slope: Slope of the leaky ReLUs of both networks.
     """
-    star, net = exact_pair()
+    star, net = exact_pair(slope=slope)
     (w, b), v = lowest(star), star.W[1].data[0, 0]
     rows = [(-w[0], -b[0], v), (w[0], b[0] + shift, v), (-w[0], -b[0] - shift, -v)]
     W, B, V = (torch.stack(part) for part in zip(*rows, strict=True))
     kept = [k for k in range(net.widths[1]) if k not in (0, 4)]  # these two represent teacher node 0
-    wider = MLP((3, len(kept) + len(rows), 5), dtype=torch.float64)
+    wider = MLP((3, len(kept) + len(rows), 5), slope=slope, dtype=torch.float64)
     wider.W[0].data[0] = torch.cat([net.W[0].data[0, :, kept], W.T], 1)
     wider.b[0].data[0, 0] = torch.cat([net.b[0].data[0, 0, kept], B])
     wider.W[1].data[0] = torch.cat([net.W[1].data[0, kept], V])
-    wider.b[1].data[0, 0] = net.b[1].data[0, 0] - shift * v
+    wider.b[1].data[0, 0] = net.b[1].data[0, 0] - (1 + slope) * shift * v
     return star, wider
 
 
@@ -176,6 +180,11 @@ THEOREM = Theorem(
             "Two unspecialized students that carry a part of the output (SS.C1)",
             Verdict.HOLDS,
             lambda: prunable_students(*counterexample(), Box.around(3)),
+        ),
+        Demonstration(
+            "Leaky ReLUs of slope 0.1 on both sides of a hyperplane",
+            Verdict.HOLDS,
+            lambda: prunable_students(*_opposite(slope=0.1), Box.around(3)),
         ),
         Demonstration(
             "No unspecialized students",

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 import torch
 from jaxtyping import Float
-from scipy.special import ndtr, ndtri
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -29,23 +28,28 @@ from relulab.lab.show.words import differ, number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
 from relulab.nets.hooks import points
 from relulab.nets.mlp import as_mlp
+from relulab.subjects.specialization.tools.sphericity import (
+    LEVEL,
+    ROUNDING,
+    bernstein,
+    by_chance,
+    sphericity,
+    uniform_angles,
+)
 
-SIGMAS = 4.0  # a number agrees with its expectation within this many standard errors
 RESOLUTION = 0.1  # with a larger error, as a share of the push at θ = 0, the conclusion is undecided
-HARMONICS = 12  # number of harmonics of the angle in the plane of w and w* that are tested
-ROUNDING = 1e-13  # relative to the push at θ = 0; the only error where x z f* has no variance
 
 
 def spherical_push(
     w: Float[Tensor, " d"], w_star: Float[Tensor, " d_"], x: Float[Tensor, "N d__"], *, as_printed: bool = False
 ) -> Finding:
-    """Compare the closed form with the mean over the sample x, within 4 standard errors.
+    """Compare the closed form with the mean over the sample x, within an error that only chance 1 in 16,000 exceeds.
 
-    The sample is tested for moments that every spherical distribution has: mean zero, E[xxᵀ] = (E‖x‖²/d) I, and
-    E(uᵀx)⁴ = 3 E‖x‖⁴/(d(d + 2)) for unit vectors u along w, w*, their sum and difference, the first axis and the
-    diagonal. In the plane of w and w*, all angles must be equally likely, weighted by ‖x‖². Each condition uses the
-    largest z-score, with a bound that grows with the number of scores. The test can show that a distribution is not
-    spherical, but no sample can prove that it is.
+    The sample is tested for moments that every spherical distribution has (``sphericity``). In the plane of w and w*,
+    all angles must be equally likely, weighted by ‖x‖². The test can show that a distribution is not spherical, but no
+    sample can prove that it is. All bounds come from Bernstein's inequality with the variance that spherical inputs of
+    the given norms have. With an error of more than 10% of the push at θ = 0, or half of the push itself, there are too
+    few points and the conclusion is undecided.
 
     Args:
         w: Weights of the student node, (d,), d ≥ 2, not zero.
@@ -57,6 +61,11 @@ def spherical_push(
     >>> spherical_push(torch.tensor([2.0, 0.0]), torch.tensor([1.0, 1.0]), x).verdict.name
     'HOLDS'
     """
+    return _push(w, w_star, x, as_printed=as_printed)
+
+
+def _push(w: Tensor, w_star: Tensor, x: Tensor, *, as_printed: bool = False, pairs: int = 1) -> Finding:
+    """The finding for one of several pairs of nodes, which share the probability of an error by chance."""
     w, w_star, x = (points(t).detach().double() for t in (w, w_star, x))
     if not len(w) == len(w_star) == x.shape[1] or len(w) < 2:
         raise UserError(
@@ -66,27 +75,57 @@ def spherical_push(
         raise UserError("w or w* is zero: both must be nonzero, since the theorem uses the angle between them")
     if len(x) < 2:
         raise UserError(f"expected at least 2 points to estimate a mean and its error, got {len(x)}")
-    push = closed_form(w, w_star) * (w.norm() if as_printed else 1)
+    # the theorem does not depend on scales, but fourth moments over- and underflow
+    x, w_star = x / (x.abs().max() or 1.0), w_star / w_star.abs().max()
+    d, s = len(w), x.square().sum(1)
     samples = x * ((x @ w >= 0) * (x @ w_star).clamp(min=0))[:, None]
-    # c = E‖x‖²/d is estimated from the same sample, so the difference is taken point by point
-    size = x.square().sum(1, keepdim=True) / x.shape[1]
-    largest_push = w_star.norm() * size.mean() / 2  # at θ = 0
-    gaps = (samples - push * size) / largest_push
-    plane = torch.linalg.qr(torch.stack([w, w_star], 1)).Q
-    inside = gaps @ plane
-    error = SIGMAS * float(inside.var(0).sum().sqrt()) / math.sqrt(len(x)) + ROUNDING
-    says = "In the plane of w and w*, the mean of x z f* equals the closed form"
-    gap = float(inside.mean(0).norm())
-    in_plane = Check(
-        says, gap, "==", 0.0, error, RESOLUTION, f"{differ(gap, error)}, relative to the push at θ = 0"
-    )  # fmt: skip
-    conditions = [*_sphericity(w, w_star, x), _uniform_angles(x @ plane)]
-    if x.shape[1] > 2:
+    plane = torch.linalg.qr(torch.stack([w / w.norm(), w_star], 1)).Q
+    conditions = [*sphericity(x, w, w_star), uniform_angles(x @ plane, s, d)]
+    if d > 2:
         # Reflection at the plane does not change a spherical distribution, so this can only fail with another one.
-        outside = torch.linalg.qr(torch.cat([plane, torch.eye(len(w), dtype=x.dtype)], 1)).Q[:, 2 : len(w)]
+        outside = torch.linalg.qr(torch.cat([plane, torch.eye(d, dtype=x.dtype)], 1)).Q[:, 2:d]
         says = "The plane of w and w* is a plane of symmetry: x z f* has mean zero outside it"
-        conditions.append(_z_scores(says, gaps @ outside, ROUNDING))
-    return Finding(tuple(conditions), (in_plane,))
+        spread, largest = _spread(w, w_star)
+        variance = s**2 * 2 * spread / (d * (d + 2))
+        conditions.append(by_chance(says, (samples @ outside).mean(0), variance, s * largest / 2))
+    conclusion = _in_plane(samples @ plane, closed_form(w, w_star) @ plane, s, w, w_star, as_printed, pairs)
+    return Finding(tuple(conditions), (conclusion,))
+
+
+def _in_plane(
+    samples: Tensor, push: Tensor, s: Tensor, w: Tensor, w_star: Tensor, as_printed: bool, pairs: int
+) -> Check:
+    """Compare the mean of x z f* with the push in the plane of w and w*; s is ‖x‖² of every point."""
+    d, n, scale = len(w), len(s), float(w_star.norm() * s.mean()) / len(w) / 2  # the push at θ = 0
+    # c = E‖x‖²/d is estimated from the same sample, so the difference is taken point by point
+    gaps = samples - (push * (w.norm() if as_printed else 1)) * s[:, None] / d
+    spread, largest = _spread(w, w_star)
+    moment = float((s**2).mean())
+    variance = moment * (8 * spread / (d * (d + 2)) - float(push @ push) / d**2)
+    # Among few points, none may lie where both nodes are active. The sample's variance is then too small.
+    variance = max(variance, float(gaps.var(0).sum()))
+    most = float(s.max()) * (largest + float(push.norm()) / d)
+    error = bernstein(variance, most, n, level=LEVEL / pairs, sides=3) / scale + ROUNDING if scale else math.nan
+    gap = float(gaps.mean(0).norm()) / scale if scale else math.nan
+    share = 2 * float(push.norm() / w_star.norm())
+    resolution = max(min(RESOLUTION, share / 2), 10 * ROUNDING)
+    says = "In the plane of w and w*, the mean of x z f* equals the closed form"
+    detail = f"{differ(gap, error)}, relative to the push at θ = 0; the push itself is {number(share)}"
+    if error > resolution:
+        detail += f", and {n:,} points are too few for it"
+    return Check(says, gap, "==", 0.0, error, resolution, detail)
+
+
+def _spread(w: Tensor, w_star: Tensor) -> tuple[float, float]:
+    """E‖g‖² and the largest ‖g‖ of x z f* = r² g(φ) for x = r (cos φ, sin φ) in the plane, with φ uniform.
+
+    ‖g‖ = ‖w*‖ |cos φ| at the angles at which both nodes are active, an interval of the length π − θ that ends at π/2.
+    """
+    width = math.pi - float(unit_angle(w / w.norm(), w_star / w_star.norm()))
+    # near θ = π the difference would lose digits
+    area = width**3 / 3 if width < 1e-3 else width / 2 - math.sin(2 * width) / 4
+    length = float(w_star.norm())
+    return length**2 * area / (2 * math.pi), length * math.sin(min(width, math.pi / 2))
 
 
 def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> Finding:
@@ -121,64 +160,16 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"])
         for largest in (float(net.b[0].data.abs().max()),)
     ]
     nearest = (normalize(alive_star) @ normalize(alive).T).argmax(1)
-    findings = [spherical_push(alive[k], w_star, x) for w_star, k in zip(alive_star, nearest, strict=True)]
-    pairs = list(zip(range(len(alive_star)), nearest.tolist(), findings, strict=True))
+    pairs = len(alive_star)
+    findings = [_push(alive[k], w_star, x, pairs=pairs) for w_star, k in zip(alive_star, nearest, strict=True)]
+    found = zip(range(pairs), nearest.tolist(), findings, strict=True)
     conclusion = [
         replace(c, says=f"For teacher node {j} and student node {k}, {c.says[0].lower()}{c.says[1:]}")
-        for j, k, f in pairs
+        for j, k, f in found
         for c in f.conclusion
     ]
     worst = max(findings, key=lambda f: max(c.measured - c.bound for c in f.conditions))
     return Finding((*biases, *worst.conditions), tuple(conclusion))
-
-
-def _sphericity(w: Tensor, w_star: Tensor, x: Tensor) -> tuple[Check, ...]:
-    N, d = x.shape
-    square = x.square().sum(1, keepdim=True)
-    # only the first two moments of the products x_i x_j, i ≠ j, are needed, so no N × d² array is stored
-    products, spread = x.T @ x / N, (x**2).T @ x**2 / N
-    off = ~torch.eye(d, dtype=torch.bool)
-    z = (products / ((spread - products**2).clamp(min=0) / N).sqrt())[off].abs().max()
-    u, u_star, axes = w / w.norm(), w_star / w_star.norm(), torch.eye(d, dtype=x.dtype)
-    directions = torch.stack([u, u_star, u + u_star, u - u_star, axes[0], axes.sum(0)])
-    directions = directions[directions.norm(dim=1) > 1e-6]
-    along = x @ (directions / directions.norm(dim=1, keepdim=True)).T
-    fourth = f"The fourth moments along {len(directions)} directions are 3 E‖x‖⁴/(d(d + 2))"
-    return (
-        _z_scores("The means of all coordinates are zero", x),
-        _z_scores("The mean squares of all coordinates are E‖x‖²/d", x**2 - square / d),
-        _by_chance("The mean products of different coordinates are zero", float(z), d * (d - 1) // 2),
-        _z_scores(fourth, along**4 - 3 * square**2 / (d * (d + 2))),
-    )
-
-
-def _uniform_angles(x: Float[Tensor, "N 2"]) -> Check:
-    """Check that r² e^{ikφ} has mean zero for k ≤ 12, in polar coordinates (r, φ) of the plane of w and w*.
-
-    The push in this plane depends on the distribution only through these means and E r², with weights that fall as
-    1/k², so a distribution that passes this test has the push of a spherical one.
-    """
-    phi, square = torch.atan2(x[:, 1], x[:, 0])[:, None], x.square().sum(1, keepdim=True)
-    k = torch.arange(1, HARMONICS + 1, dtype=x.dtype)
-    waves = square * torch.cat([(k * phi).cos(), (k * phi).sin()], 1)
-    return _z_scores(f"In the plane of w and w*, ‖x‖² is spread evenly over all angles ({HARMONICS} harmonics)", waves)
-
-
-def _z_scores(says: str, values: Float[Tensor, "N k"], rounding: float = 0.0) -> Check:
-    """Check that every column has mean zero, by the largest mean in standard errors."""
-    z = values.mean(0) / (values.std(0) / math.sqrt(len(values)) + rounding)
-    return _by_chance(says, float(z.abs().max()), values.shape[1])
-
-
-def _by_chance(says: str, z: float, count: int) -> Check:
-    """Check that the largest of ``count`` z-scores can be chance."""
-    detail = f"the largest z-score is {number(z)}; up to {number(_bound(count))} can be chance"
-    return Check(says, z, "<=", _bound(count), detail=detail)
-
-
-def _bound(count: int) -> float:
-    """A bound that the largest of ``count`` z-scores exceeds at most as often as one exceeds 4 (Bonferroni)."""
-    return float(-ndtri(ndtr(-SIGMAS) / max(count, 1)))
 
 
 def closed_form(w: Float[Tensor, " d"], w_star: Float[Tensor, " d"]) -> Float[Tensor, " d"]:

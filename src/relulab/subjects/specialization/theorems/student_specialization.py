@@ -4,8 +4,10 @@ Let a two-layer student have g_1(x) = 0 at every x of an open region R₀. Assum
 hyperplane and that all their boundaries meet R₀. If a student k is active somewhere on the boundary of teacher node j
 within R₀, and α_kj = v_kᵀv*_j ≠ 0, then some student has the same hyperplane as j.
 
-The side on which that student is active is not determined: σ(z) = σ(−z) + z, and other students can add the linear
-function z. So the conclusion is about hyperplanes. The negative control requires the same side, too. The theorem does
+The side on which that student is active is not determined: σ(z) = σ(−z) + (1 + c) z for ReLUs with leaky slope c (c = 0
+for plain ones), and other students can add the linear function z. So the conclusion is about hyperplanes. The negative
+control requires the same side, too. With c > 0, no gate is zero: every student observes every boundary that meets R₀,
+also its own, and the gradient at k vanishes only if v_kᵀ(f* − f) does so on all of R₀. The theorem does
 not apply to finitely many points: hyperplanes can move there without crossing a point. On a box nothing is sampled.
 Everything is decided from the weights, up to the rounding errors shown.
 """
@@ -39,7 +41,7 @@ def student_specialization(
     """Check the theorem on a box, exactly up to rounding. On finitely many points it is not applicable.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         region: A box, or points, (N, d). The theorem does not apply to finitely many points.
         oriented: True requires the student to be active on the same side as the teacher node, which does not follow.
@@ -104,7 +106,7 @@ def finite(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"]) -> t
     """The condition that fails on a finite set of points, and the gradient at these points.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least one.
     """
@@ -128,7 +130,8 @@ def _observed(pair: Creases) -> Bool[Tensor, " m"]:
         return torch.zeros(len(pair.of_star), dtype=torch.bool)
     star = lowest(pair.teacher)
     reach = pair.box.reach(star).abs().amax(0) / star.w.norm(dim=1).clamp(min=1e-300)
-    measurable = (pair.v @ pair.v_star.T).abs() * reach > 2 * largest_gradient(pair)[1][:, None]
+    bend = (1 - pair.teacher.slope) * (pair.v @ pair.v_star.T).abs()
+    measurable = bend * reach > 2 * largest_gradient(pair)[1][:, None]
     return (seen(pair)[pair.of_star.clamp(min=0)].T & measurable).any(0) & (pair.of_star >= 0)
 
 
@@ -136,7 +139,7 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     """Check the theorem on networks and points from files.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d).
         box: True checks the theorem on the box spanned by the points. It does not apply to the points alone.
@@ -144,26 +147,28 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     return student_specialization(teacher, student, Box.of(points(x).double()) if box else x)
 
 
-def exact_pair(flipped: bool = False, spare: bool = True) -> tuple[MLP, MLP]:
+def exact_pair(flipped: bool = False, spare: bool = True, slope: float = 0.0) -> tuple[MLP, MLP]:
     """A teacher with 4 nodes in R³ and a student with the same outputs. Each teacher node is split over two students.
 
     Args:
         flipped: Whether teacher node 0 is represented by students that are active on the other side of its
             hyperplane, and by two students that are active on the whole cube.
         spare: Whether to add four students on two other hyperplanes that cancel in pairs.
+        slope: Slope c of the leaky ReLUs of both networks.
     """
-    star = random_teacher((3, 4, 5), seeds=[0], bias=-0.125)
+    star = random_teacher((3, 4, 5), seeds=[0], bias=-0.125, slope=slope)
     w, b = lowest(star)
     v = star.W[1].data[0]
     rows = [(2 * w[j], 2 * b[j], v[j] / 8) for j in range(4)] + [(w[j], b[j], 3 * v[j] / 4) for j in range(4)]
-    if flipped:  # σ(z) = σ(−z) + z, and z = σ(z + 4) − σ(4 − z) + … on a cube where |z| < 4
+    if flipped:  # σ(z) = σ(−z) + (1 + c) z, and z = ½ σ(z + 4) − ½ σ(4 − z) on a cube where |z| < 4
         rows[0], rows[4] = (-w[0], -b[0], v[0] / 2), (-w[0], -b[0], v[0] / 2)
-        rows += [(w[0], b[0] + 4, v[0] / 2), (-w[0], -b[0] + 4, -v[0] / 2)]
+        linear = (1 + slope) * v[0] / 2
+        rows += [(w[0], b[0] + 4, linear), (-w[0], -b[0] + 4, -linear)]
     if spare:
         rng = stream(0, Role.DEMONSTRATION, 3)
         for u, c, a in zip(*(torch.from_numpy(rng.standard_normal(s)) for s in ((2, 3), 2, (2, 5))), strict=True):
             rows += [(u, c / 4, a), (2 * u, c / 2, -a / 2)]
-    net = MLP((3, len(rows), 5), dtype=torch.float64)
+    net = MLP((3, len(rows), 5), slope=slope, dtype=torch.float64)
     W, B, V = (torch.stack(part) for part in zip(*rows, strict=True))
     net.W[0].data[0], net.b[0].data[0, 0], net.W[1].data[0] = W.T, B, V
     net.b[1].data.copy_(star.b[1].data)
@@ -193,7 +198,9 @@ THEOREM = Theorem(
     },
     in_print="The text claims more: that the student is also active on the same side as the teacher node. Only the "
     "hyperplane is determined. A ReLU and its mirror image differ by a linear function, so a student may be active on "
-    "the other side if other students add this linear function. The negative control is the claim including the side.",
+    "the other side if other students add this linear function. The negative control is the claim including the side. "
+    "For leaky ReLUs the theorem is stronger than printed: all students observe all boundaries that meet the region, "
+    "because no gate is zero.",
     source="SS theorem 1, section C.4; S0 theorem 2",
     ids=("S0.T2",),
     check=student_specialization,
@@ -208,6 +215,11 @@ THEOREM = Theorem(
             "A teacher node represented by students on its other side",
             Verdict.HOLDS,
             lambda: student_specialization(*exact_pair(flipped=True), Box.around(3)),
+        ),
+        Demonstration(
+            "The same with leaky ReLUs of slope 0.1",
+            Verdict.HOLDS,
+            lambda: student_specialization(*exact_pair(flipped=True, slope=0.1), Box.around(3)),
         ),
         Demonstration(
             "One weight off by 10⁻⁶, so that the gradient is not zero", Verdict.NOT_APPLICABLE, _stopped_early

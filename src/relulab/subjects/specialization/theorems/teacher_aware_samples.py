@@ -2,7 +2,7 @@ r"""SS.T4, specialization from finitely many teacher-aware points (SS theorem 4;
 
 Like SS.T3, but with γ = 2 and another augmentation: points x ± 2ε' w̃*_j are added for each x in the band of node j,
 instead of steps along all axes. The gradient must be small on fewer added points, and the factor √d disappears from all
-bounds, so that fewer points are needed.
+bounds, so that fewer points are needed. Leaky ReLUs change the bound on the gradient as in SS.T3.
 """
 
 from jaxtyping import Float
@@ -12,7 +12,7 @@ from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.theorem import Demonstration, Finding, Theorem, Verdict
 from relulab.subjects.specialization.terms import BANDS, GRADIENT, LARGEST, PAIR
 from relulab.subjects.specialization.tools.finite_samples import Pair, Setting, specialized
-from relulab.subjects.specialization.tools.shifted_students import shifted_students
+from relulab.subjects.specialization.tools.shifted_students import near_copy, shifted_students
 
 SETTING = Setting(gamma=2.0, step=2.0, aware=True)
 
@@ -29,7 +29,7 @@ def teacher_aware_samples(
     """Check theorem 4 for one teacher node, with the observer k and the width ε' that satisfy the conditions best.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least d + 1.
         epsilon: The largest alignment error ε allowed, above 0.
@@ -48,7 +48,7 @@ def of_networks(
     """Check theorem 4 on networks and points from files.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d), at least d + 1.
         epsilon: The largest alignment error ε allowed, above 0.
@@ -77,7 +77,8 @@ THEOREM = Theorem(
     "constants are computed from the given points. In the proof of lemma 6, the bias of the flipped hyperplane has "
     "the wrong sign. With this correction, a student that is active on the other side of the hyperplane counts as "
     "aligned, too. Definition 7 moves every point within ε of the boundary. As in the proof, only points within ε' "
-    "are moved here, so that each gets a neighbor on the other side.",
+    "are moved here, so that each gets a neighbor on the other side. For leaky ReLUs, the bound on the gradient has a "
+    "factor 1 − c*, as in lemma 7; with plain ReLUs c* = 0.",
     source="SS theorem 4; theorem 7 in section D.1",
     ids=("SS.T7",),
     check=teacher_aware_samples,
@@ -87,6 +88,16 @@ THEOREM = Theorem(
             "20,000 points in a square, student biases off by 10⁻⁴",
             Verdict.HOLDS,
             lambda: teacher_aware_samples(*shifted_students(1e-4, 20_000), 0.5),
+        ),
+        Demonstration(
+            "The same with leaky ReLUs of slope 0.1",
+            Verdict.HOLDS,
+            lambda: teacher_aware_samples(*shifted_students(1e-4, 20_000, slope=0.1), 0.5),
+        ),
+        Demonstration(
+            "Five inputs: 50,000 Gaussian points, student weights off by 10⁻⁶",
+            Verdict.HOLDS,
+            lambda: teacher_aware_samples(*near_copy(50_000), 0.9),
         ),
         Demonstration(
             "Only 200 points",

@@ -4,13 +4,15 @@ Corollary 1 says: under the conditions of SS.T2, if every hyperplane that carrie
 observed by enough students, then all these unspecialized students together add nothing to the output.
 
 By SS.T2 the bends on each such hyperplane cancel. On a hyperplane wᵀx + b = 0 with students on both sides, a linear
-function is left: a σ(z) − a σ(−z) = a z. It may be what another student lacks, because σ(z) = σ(−z) + z: a student on
-the other side of a teacher node needs it. So the corollary is false as printed. If the students on every such
-hyperplane are all active on the same side, their sum vanishes with its bend, and the corollary is true.
+function is left: a σ(z) − a σ(−z) = (1 + c) a z, where c is the leaky slope (0 for plain ReLUs). It may be what another
+student lacks, because σ(z) = σ(−z) + (1 + c) z: a student on the other side of a teacher node needs it. So the
+corollary is false as printed. If the students on every such hyperplane are all active on the same side, their sum
+vanishes with its bend, and the corollary is true.
 """
 
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import leaky_relu
 
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.show.words import number
@@ -30,7 +32,7 @@ def zero_contribution(
     """Check the corollary on a box, exactly up to rounding. On finitely many points it is not applicable.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         region: A box, or points, (N, d). The corollary does not apply to finitely many points.
         one_sided: Whether to add the condition that makes the corollary true: the students on each hyperplane
@@ -65,16 +67,19 @@ def zero_contribution(
 def _contribution(pair: Creases, spare: Tensor, resolution: Float[Tensor, " s"]) -> tuple[float, float]:
     """The largest |Σ v_k σ(w_kᵀx + b_k)| over unspecialized students on the box, and its rounding error.
 
-    In units of the regular node z_s of crease s, the students there add bend_s σ(z_s) − minus_s z_s, where minus_s is
-    the sum of v_k‖w_k‖ over those on the other side. Students without input weights add a constant.
+    With c the leaky slope, σ(z) = c z + (1 − c) max(z, 0) and σ(−z) = −z + (1 − c) max(z, 0). So in units of the
+    regular node z_s of crease s, the students there add bend_s max(z_s, 0) + linear_s z_s, where linear_s is the sum of
+    c v_k‖w_k‖ over those on its side and of −v_k‖w_k‖ over those on the other one. Students without input weights add a
+    constant.
     """
     nodes = lowest(pair.student)
     a = pair.v * nodes.w.norm(dim=1, keepdim=True)
     mine = (pair.of >= 0) & spare[pair.of.clamp(min=0)]
-    other = mine & (pair.side < 0)
-    minus = a.new_zeros(len(spare), a.shape[1]).index_add_(0, pair.of.clamp(min=0), a * other[:, None])
-    idle = pair.v * (nodes.b.clamp(min=0) * (pair.of < 0))[:, None]
-    linear = Nodes(-minus.T @ pair.planes.w, -minus.T @ pair.planes.b + idle.sum(0))
+    # c on the side of the plane, −1 on the other
+    part = a * (mine * (pair.student.slope * (pair.side > 0).double() - (pair.side < 0).double()))[:, None]
+    slopes = a.new_zeros(len(spare), a.shape[1]).index_add_(0, pair.of.clamp(min=0), part)
+    idle = pair.v * (leaky_relu(nodes.b, pair.student.slope) * (pair.of < 0))[:, None]
+    linear = Nodes(slopes.T @ pair.planes.w, slopes.T @ pair.planes.b + idle.sum(0))
     reach = pair.box.reach(pair.planes).abs().amax(0)
     most = pair.box.reach(linear).abs().amax(0) + reach[spare] @ pair.bend[spare].abs()
     sizes = reach[pair.of.clamp(min=0)] * mine @ a.abs() + idle.abs().sum(0)
@@ -88,7 +93,7 @@ def of_networks(
     """Check the corollary on networks and points from files.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d).
         box: True checks the corollary on the box spanned by the points. It does not apply to the points alone.
@@ -118,6 +123,11 @@ THEOREM = Theorem(
             "Four students that cancel on two hyperplanes",
             Verdict.HOLDS,
             lambda: zero_contribution(*exact_pair(), Box.around(3)),
+        ),
+        Demonstration(
+            "The same with leaky ReLUs of slope 0.1",
+            Verdict.HOLDS,
+            lambda: zero_contribution(*exact_pair(slope=0.1), Box.around(3)),
         ),
         Demonstration(
             "No unspecialized students",

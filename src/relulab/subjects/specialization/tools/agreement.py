@@ -65,7 +65,7 @@ def agreement(
             "networks for the same task"
         )
     p_a, p_b = predictions(f_a), predictions(f_b)
-    right = [None, None] if labels is None else [p == _classes(labels, f_a) for p in (p_a, p_b)]
+    right = [None, None] if labels is None else [p == classes_of(labels, f_a) for p in (p_a, p_b)]
     accuracy_a, accuracy_b = (None if r is None else share(int(r.sum()), len(x)) for r in right)
     gap, spread = (f_a - f_b).square().sum(1), (f_a - f_a.mean(0)).square().sum(1)
     return Agreement(
@@ -109,8 +109,13 @@ def predictions(f: Float[Tensor, "N C"]) -> Shaped[Tensor, " N"]:
     return (f[:, 0] > 0).long() if f.shape[1] == 1 else f.argmax(1)
 
 
-def _classes(labels: Tensor, f: Tensor) -> Tensor:
-    """Return the labels as numbers of outputs; for a single output, labels −1 and 1 become 0 and 1."""
+def classes_of(labels: Shaped[Tensor, " N"], f: Float[Tensor, "M C"]) -> Shaped[Tensor, " N"]:
+    """Return the labels as numbers of outputs; for a single output, labels −1 and 1 become 0 and 1.
+
+    Args:
+        labels: The labels, one per point.
+        f: Outputs.
+    """
     classes = max(f.shape[1], 2)
     if labels.shape != (len(f),):
         raise UserError(f"expected one label per point, ({len(f)},), got {tuple(labels.shape)}: give {len(f)} labels")

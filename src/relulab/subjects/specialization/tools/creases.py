@@ -13,7 +13,7 @@ from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.instruments.observers import active_on
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.groups import assign_leaders, check_finite, two_layer
-from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
+from relulab.subjects.specialization.tools.nodes import Nodes, gates, lowest, regular
 
 EPS = torch.finfo(torch.float64).eps
 
@@ -23,11 +23,11 @@ class Creases:
     """The hyperplanes of both networks. Each is listed once, whichever side its nodes are active on.
 
     Inputs are measured from the center of ``box`` in units of its size. This keeps angles and makes rounding
-    independent of the position of the box. On crease s, with regular node (u_s, b_s), the student bends by
-    ``bend`` = Σ v_k‖w_k‖ over its nodes there, and the teacher by ``bend_star``. Nodes on both sides add up because
-    a σ(z) + a'σ(−z) = (a + a')/2 |z| + (a − a')/2 z, where only |z| bends. ``of`` and ``of_star`` are the crease of
-    each node (−1 if it has zero weights), ``side`` and ``side_star`` the side on which it is active, ±1. Hyperplanes
-    with an alignment error up to ``same``, the size of rounding errors, count as the same.
+    independent of the position of the box. On crease s, with regular node (u_s, b_s), the student bends by ``bend`` =
+    (1 − slope) Σ v_k‖w_k‖ over its nodes there, and the teacher by ``bend_star``. Nodes on both sides add up because a
+    σ(z) + a'σ(−z) = (1 − slope) (a + a')/2 |z| + (1 + slope) (a − a')/2 z, where only |z| bends. ``of`` and ``of_star``
+    are the crease of each node (−1 if it has zero weights), ``side`` and ``side_star`` the side on which it is active,
+    ±1. Hyperplanes with an alignment error up to ``same``, the size of rounding errors, count as the same.
     """
 
     teacher: MLP
@@ -65,8 +65,8 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
     """Find the creases of two two-layer networks with the same inputs and outputs.
 
     Args:
-        teacher: One two-layer ReLU network.
-        student: Another one with the same inputs and outputs.
+        teacher: One two-layer (leaky) ReLU network.
+        student: Another one with the same inputs and outputs. Its slope may differ.
         box: The region of interest, which sets the origin and the unit of the inputs.
 
     >>> net = MLP((2, 3, 1), dtype=torch.float64)
@@ -94,7 +94,7 @@ def creases(teacher: nn.Module, student: nn.Module, box: Box) -> Creases:
     side = torch.where((u.w * planes.w[of.clamp(min=0)]).sum(1) < 0, -1, 1) if len(leaders) else torch.ones_like(of)
     m, bends = teacher.widths[1], []
     for net, part in ((teacher, slice(0, m)), (student, slice(m, None))):
-        a = net.W[1].data[0] * nodes.w[part].norm(dim=1, keepdim=True)
+        a = (1 - net.slope) * net.W[1].data[0] * nodes.w[part].norm(dim=1, keepdim=True)
         into = torch.where(dead[part], len(leaders), of[part])
         bends.append(a.new_zeros(len(leaders) + 1, a.shape[1]).index_add_(0, into, a)[:-1])
     same = float(2 * rounded[~dead].max()) if len(leaders) else 0.0
@@ -117,7 +117,10 @@ def _framed(net: MLP, box: Box) -> MLP:
 
 
 def seen(pair: Creases) -> Bool[Tensor, "s n"]:
-    """Whether student k observes crease s: it is active somewhere on it within the box, beyond rounding (definition 4).
+    """Whether student k observes crease s: its gate is not zero somewhere on it within the box, beyond rounding.
+
+    A plain ReLU observes a crease if it is active somewhere on it (definition 4). A leaky ReLU passes on a gradient
+    everywhere, so it observes every crease that cuts the box, also its own.
 
     Args:
         pair: The creases of teacher and student.
@@ -125,6 +128,8 @@ def seen(pair: Creases) -> Bool[Tensor, "s n"]:
     nodes = regular(lowest(pair.student))
     low, high = pair.box.reach(pair.planes)
     cut = (low < -pair.same) & (high > pair.same)
+    if pair.student.slope:
+        return cut[:, None].expand(-1, len(nodes.b))
     observes = active_on(pair.planes, nodes, *pair.box, above=pair.same) & cut[:, None]
     # a node is 0 on its own hyperplane
     own = pair.of.clamp(min=0) == torch.arange(len(cut), device=cut.device)[:, None]
@@ -139,15 +144,18 @@ def _roundings(pair: Creases) -> int:
 def largest_gradient(pair: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """An upper bound on |g_k(x)| = |z_k v_kᵀ(f* − f)| over the box for every student k, and its rounding allowance.
 
-    The part of the box where k is active is convex. There, v_kᵀ(f* − f) is a linear function plus a bend
-    v_kᵀ(bend*_s − bend_s) for every crease s that k observes. So it vanishes everywhere if and only if that linear
-    function and all these bends vanish. The bound is the sum of their largest values on the box.
+    The part of the box where the gate of k is not zero is convex: where k is active, or all of it for a leaky student.
+    There, v_kᵀ(f* − f) is a linear function plus a bend v_kᵀ(bend*_s − bend_s) for every crease s that k observes. So
+    it vanishes everywhere if and only if that linear function and all these bends vanish. The bound is the sum of their
+    largest values on the box.
 
     Args:
         pair: The creases of teacher and student.
     """
     star, students = lowest(pair.teacher), lowest(pair.student)
     start, alive = _inside(students, pair.box)
+    if pair.student.slope:
+        start, alive = pair.box.middle.expand_as(start), torch.ones_like(alive)
     # the side of each crease is decided once per starting point, so that all nodes on the crease agree
     above = torch.where(start @ pair.planes.w.T + pair.planes.b >= 0, 1, -1)
     c = pair.teacher.b[1].data[0, 0] - pair.student.b[1].data[0, 0]
@@ -156,8 +164,10 @@ def largest_gradient(pair: Creases) -> tuple[Float[Tensor, " n"], Float[Tensor, 
         (pair.teacher, star, pair.of_star, pair.side_star, 1),
         (pair.student, students, pair.of, pair.side, -1),
     ):
-        gate = above[:, of.clamp(min=0)] == side if len(pair.bend) else above.new_zeros(len(start), len(of))
-        gate = torch.where(of >= 0, gate, nodes.b > 0)
+        gate = (
+            above[:, of.clamp(min=0)] == side if len(pair.bend) else torch.zeros(len(start), len(of), dtype=torch.bool)
+        )
+        gate = gates(torch.where(of >= 0, gate, nodes.b > 0), net.slope)
         a = sign * (pair.v @ net.W[1].data[0].T) * gate
         slope, level = slope + a @ nodes.w, level + a @ nodes.b
     linear = pair.box.reach(Nodes(slope, level)).abs().amax(0)
@@ -184,7 +194,7 @@ def gradient_at(
     """g_k(x) = z_k v_kᵀ(f* − f) of every student k at given points, in float64, and its rounding allowance.
 
     Args:
-        teacher: One two-layer ReLU network.
+        teacher: One two-layer (leaky) ReLU network.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d).
     """
@@ -195,6 +205,7 @@ def gradient_at(
             f"{student.widths[0]}: expected (points, inputs) with the same number of inputs"
         )
     v = student.W[1].data[0]
-    g = ((teacher(x)[0] - student(x)[0]) @ v.T) * (x @ student.W[0][0] + student.b[0][0] > 0)
+    gate = gates(x @ student.W[0][0] + student.b[0][0] > 0, student.slope)
+    g = ((teacher(x)[0] - student(x)[0]) @ v.T) * gate
     size = sum(absolute(net)(x.abs())[0] for net in (teacher, student)) @ v.abs().T
     return g, size * (4 * (sum(teacher.widths) + sum(student.widths)) * EPS)

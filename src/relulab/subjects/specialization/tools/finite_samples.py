@@ -1,6 +1,7 @@
 """The common part of SS theorems 3 and 4: conditions on two networks and finitely many points."""
 
 import math
+from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.tools.band_constants import band_constant
 from relulab.subjects.specialization.tools.creases import gradient_at
 from relulab.subjects.specialization.tools.groups import two_layer
-from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regularized
+from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular, regularized
 
 
 class Setting(NamedTuple):
@@ -44,7 +45,7 @@ class Pair(NamedTuple):
         """Check that the shapes agree and convert everything to float64.
 
         Args:
-            teacher: One two-layer ReLU network.
+            teacher: One two-layer (leaky) ReLU network.
             student: Another one with the same inputs and outputs.
             x: Points, (N, d).
         """
@@ -84,9 +85,9 @@ def specialized(pair: Pair, epsilon: float, node: int | None, setting: Setting, 
     if not 0 <= j < len(star.w):
         raise UserError(f"teacher node {j} does not exist: choose a node from 0 to {len(star.w) - 1}")
     K = len(star.w) + len(pair.nodes.w)
-    best = max(_tries(pair, epsilon, j, K, setting, loose), key=lambda t: t.margin)
-    conditions = _conditions(pair, j, best, epsilon, setting, loose)
-    if math.isinf(best.M):  # with too few points, (b) to (d) are not defined
+    best, gradient = _best(pair, _tries(pair, epsilon, j, K, setting, loose), j, setting)
+    conditions = _conditions(pair, j, best, epsilon, gradient, loose)
+    if best.count < best.needed:  # with too few points, (b) to (d) are not defined
         return Finding(conditions[:2], ())
     nearest = alignment(Nodes(star.w[j : j + 1], star.b[j : j + 1]), pair.nodes, either_side=True).min()
     says = f"The hyperplane of some student is ε-aligned with that of teacher node {j}"
@@ -98,32 +99,37 @@ class _Try(NamedTuple):
     """One choice of observer k and width ε', with the quantities in its conditions."""
 
     k: int
+    active: bool
+    """whether the points are those at which k is active; at the others, a leaky student has the gate c"""
     width: float
     alpha: float
+    allowed: float
     count: int
     needed: float
     M: float
     margin: float
 
 
-def _conditions(pair: Pair, j: int, best: _Try, epsilon: float, setting: Setting, loose: bool) -> tuple[Check, ...]:
+def _conditions(
+    pair: Pair, j: int, best: _Try, epsilon: float, gradient: tuple[float, float], loose: bool
+) -> tuple[Check, ...]:
     star = pair.star
     gap = alignment(Nodes(star.w[j : j + 1], star.b[j : j + 1]), star, either_side=True)[0]
     gap[j] = torch.inf
-    allowed, bound = (best.alpha * epsilon, "ε") if loose else (best.alpha * best.width / 5, "ε'/5")
-    g, allowance = _gradient(pair, j, best.width, setting)
-    band = f"within ε' = {best.width:.2g} of the boundary of node {j}, where student {best.k} is active"
+    bound = ("" if best.active else "c ") + ("(1 − c*) " if pair.teacher.slope else "")
+    bound += "|α_kj| ε" if loose else "|α_kj| ε'/5"
+    g, allowance = gradient
+    state = "active" if best.active else "not active"
+    band = f"within ε' = {best.width:.2g} of the boundary of node {j}, where student {best.k} is {state}"
     detail = f"{best.count:,} points; at least {math.ceil(best.needed):,} are needed"
-    product = best.M * best.width
-    unknown = f"max(M₁, M₂) ε' is {number(product)}, must be at most {epsilon:g}"
-    if math.isnan(best.M):
-        unknown = "unknown, because M₁ cannot be bounded with more than three inputs"
+    reach = best.M * best.width
+    size = f"max(M₁, M₂) ε' is {number(reach)}, must be at most {epsilon:g}"
     tiny, above = float(torch.finfo(pair.x.dtype).tiny), math.nextafter(epsilon, math.inf)
     other = "(c) No other teacher node is ε-aligned with this one"
     others = f"the smallest alignment error is {number(float(gap.min()))}, must exceed {epsilon:g}"
     if not torch.isfinite(gap.min()):
         others = "there is no other teacher node"
-    small = f"(d) ‖g_1‖∞ is at most |α_kj| {bound} on the points and their augmentation"
+    small = f"(d) ‖g_1‖∞ is at most {bound} on the points and their augmentation"
     return (
         Check(
             f"Student k = {best.k} has α_kj ≠ 0 for teacher node j = {j}",
@@ -133,32 +139,53 @@ def _conditions(pair: Pair, j: int, best: _Try, epsilon: float, setting: Setting
             detail=f"|α_kj| = {best.alpha:.3g}",
         ),
         Check(f"(a) Enough points lie {band}", best.count, ">=", best.needed, detail=detail),
-        Check("(b) max(M₁, M₂) ε' is at most ε", product, "<=", epsilon, detail=unknown),
+        Check("(b) max(M₁, M₂) ε' is at most ε", reach, "<=", epsilon, detail=size),
         Check(other, float(gap.min()), ">=", above, detail=others),
-        Check(small, g, "<=", allowed, allowance, detail=f"it is {number(g)}, must be at most {number(allowed)}"),
+        Check(
+            small,
+            g,
+            "<=",
+            best.allowed,
+            allowance,
+            detail=f"it is {number(g)}, must be at most {number(best.allowed)}",
+        ),
     )
 
 
 def _tries(pair: Pair, epsilon: float, j: int, K: int, setting: Setting, loose: bool) -> list[_Try]:
     nodes, x, d = pair.nodes, pair.x, pair.x.shape[1]
     w, b = pair.star.w[j], pair.star.b[j]
+    others = torch.cat([regular(pair.star).w[torch.arange(len(pair.star.b)) != j], regular(nodes).w])
     distance, active, alpha = (x @ w + b).abs(), x @ nodes.w.T + nodes.b > 0, pair.alpha(j)
     needed = (setting.gamma + 3) * K * (d + 1)
-    tries = []
+    slope, tries = pair.student.slope, []
     for width in (epsilon * 10 ** (-i / 4) for i in range(13)):
         band = distance <= width
-        g, _ = _gradient(pair, j, width, setting)
-        for k in range(len(nodes.w)):
-            inside = x[band & active[:, k]]
-            M = band_constant(inside, w, float(b), K, setting.gamma) if len(inside) >= needed else math.inf
-            allowed = float(alpha[k]) * (epsilon if loose else width / 5)
-            bounds = [len(inside) / needed, allowed / max(g, 1e-300)]
-            if not math.isnan(M):  # M is unknown with more than three inputs; then the other conditions decide
-                bounds.append(epsilon / (M * width))
+        for k, on in product(range(len(nodes.w)), (True, False) if slope else (True,)):
+            inside = x[band & (active[:, k] == on)]
+            enough = len(inside) >= needed
+            M = band_constant(inside, w, float(b), others, width, K, setting.gamma) if enough else math.inf
+            bend = (1.0 if on else slope) * (1 - pair.teacher.slope) * float(alpha[k])
+            allowed = bend * (epsilon if loose else width / 5)
+            margin = min(len(inside) / needed, epsilon / (M * width))
             # a choice with too few points has no M: it is ranked below all others, by its number of points
-            margin = min(bounds) if not math.isinf(M) else min(bounds[0], 1.0) * 1e-9
-            tries.append(_Try(k, width, float(alpha[k]), len(inside), needed, M, margin if alpha[k] > 0 else -1.0))
+            margin = margin if enough else len(inside) / needed * 1e-9
+            margin = margin if alpha[k] > 0 else -1.0
+            tries.append(_Try(k, on, width, float(alpha[k]), allowed, len(inside), needed, M, margin))
     return tries
+
+
+def _best(pair: Pair, tries: list[_Try], j: int, setting: Setting) -> tuple[_Try, tuple[float, float]]:
+    """The choice that satisfies the conditions best, and its largest gradient with the rounding allowance.
+
+    The gradient is the expensive part, so it is computed only for choices that satisfy (a) and (b), if there are any.
+    """
+    good = [t for t in tries if t.margin >= 1] or [max(tries, key=lambda t: t.margin)]
+    if good[0].count < good[0].needed:
+        return good[0], (math.nan, 0.0)
+    gradients = {width: _gradient(pair, j, width, setting) for width in dict.fromkeys(t.width for t in good)}
+    best = max(good, key=lambda t: t.allowed / max(gradients[t.width][0], 1e-300))
+    return best, gradients[best.width]
 
 
 def _gradient(pair: Pair, j: int, width: float, setting: Setting) -> tuple[float, float]:

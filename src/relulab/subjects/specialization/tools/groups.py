@@ -15,17 +15,21 @@ from relulab.subjects.specialization.tools.nodes import Nodes, regular
 
 @dataclass(frozen=True)
 class Groups:
-    """Hidden nodes of a two-layer network, grouped by hyperplane.
+    """Hidden nodes of a two-layer network, grouped by hyperplane and by the side on which they are active.
 
     ``of`` is the group of every node, −1 for a node with zero weights. ``nodes`` has one regular node per group, and
     ``a`` = Σ_k v_k ‖w_k‖ over the members of each group. The network equals c + Σ_s a_s σ(u_sᵀx + b_s) up to the
-    tolerance.
+    tolerance, where σ is the ReLU or the leaky ReLU with slope ``slope``.
+
+    Nodes on opposite sides are not merged: σ(−z) = σ(z) − (1 + slope) z, so one node cannot replace two without a
+    linear function.
     """
 
     of: Int[Tensor, " n"]
     nodes: Nodes
     a: Float[Tensor, "s C"]
     c: Float[Tensor, " C"]
+    slope: float = 0.0
 
     def __repr__(self) -> str:
         shared, dead = int((self.sizes > 1).sum()), int((self.of < 0).sum())
@@ -42,17 +46,16 @@ class Groups:
 
 
 def two_layer(net: nn.Module) -> MLP:
-    """Return a copy in float64, or raise an error if this is not a single two-layer ReLU network.
+    """Return a copy in float64, or raise an error if this is not a single two-layer (leaky) ReLU network.
 
     Args:
-        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU layers.
+        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU or LeakyReLU layers.
     """
     net = as_mlp(net)
-    if net.depth != 2 or net.lanes != 1 or net.slope:
-        leaky = f", leaky with slope {net.slope:g}" if net.slope else ""
+    if net.depth != 2 or net.lanes != 1:
         raise UserError(
-            f"expected one two-layer ReLU network, got {net.lanes} with {net.depth} layers{leaky}: choose one lane "
-            "of a two-layer network"
+            f"expected one two-layer network, got {net.lanes} with {net.depth} layers: choose one lane of a two-layer "
+            "network"
         )
     return MLP.of(net.module()).double()
 
@@ -79,7 +82,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     to rounding.
 
     Args:
-        net: One two-layer ReLU network.
+        net: One two-layer (leaky) ReLU network.
         epsilon: The alignment error ε up to which a node joins a group, at least 0.
 
     >>> net = MLP((1, 3, 1), dtype=torch.float64)
@@ -95,7 +98,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     nodes, v = Nodes(net.W[0].data[0].T, net.b[0].data[0, 0]), net.W[1].data[0]
     norm = nodes.w.norm(dim=1)
     dead = norm == 0
-    c = net.b[1].data[0, 0] + nodes.b[dead].clamp(min=0) @ v[dead]
+    c = net.b[1].data[0, 0] + nn.functional.leaky_relu(nodes.b[dead], net.slope) @ v[dead]
     weight = v.norm(dim=1) * norm
     of, leaders = assign_leaders(alignment(nodes, nodes) <= epsilon, weight.argsort(descending=True, stable=True), dead)
     member = nn.functional.one_hot(of.clamp(min=0), max(len(leaders), 1))[:, : len(leaders)].T.double() * ~dead
@@ -106,7 +109,7 @@ def groups(net: nn.Module, epsilon: float = 1e-6) -> Groups:
     mean = Nodes(share @ u.w, share @ u.b)
     single = member.sum(1) == 1  # copied, so that they do not change by rounding
     mean = Nodes(torch.where(single[:, None], u.w[leaders], regular(mean).w), torch.where(single, u.b[leaders], mean.b))
-    return Groups(of, mean, member @ (v * norm[:, None]), c)
+    return Groups(of, mean, member @ (v * norm[:, None]), c, net.slope)
 
 
 def assign_leaders(close: Tensor, order: Tensor, dead: Tensor) -> tuple[Int[Tensor, " n"], Int[Tensor, " s"]]:

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
@@ -43,6 +43,20 @@ def lowest(net: nn.Module, lane: int = 0) -> Nodes:
         raise UserError(f"expected a network with at least two layers, got {net.depth}: one layer has no hidden nodes")
     net = net.lane(lane)
     return Nodes(net.W[0].data[0].T.double(), net.b[0].data[0, 0].double())
+
+
+def gates(active: Bool[Tensor, "*shape"], slope: float) -> Float[Tensor, "*shape"]:
+    """The derivative of the (leaky) ReLU in float64: 1 for active nodes, and the slope for all others.
+
+    Args:
+        active: Whether a node is active.
+        slope: Slope of the leaky ReLU; 0 is the plain ReLU.
+
+    >>> gates(torch.tensor([True, False]), 0.1).tolist()
+    [1.0, 0.1]
+    """
+    one = torch.ones((), dtype=torch.float64)
+    return torch.where(active, one, slope * one)
 
 
 def regularized(net: nn.Module) -> MLP:

@@ -13,6 +13,7 @@ from relulab.data.task import Points
 from relulab.nets.hooks import layers_of
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.correlation import normalized
+from relulab.subjects.specialization.tools.streamed_correlation import StreamedCorrelation
 from relulab.train.losses import MSE, Loss
 
 CHUNK = 5000  # points per pass: enough for full speed with little memory
@@ -36,9 +37,8 @@ class Observation:
 class Observer:
     """Measure students on held-out points. The activations of the teachers are computed once.
 
-    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer. With f̃* of mean zero,
-    ρ = f̃*ᵀ(f − c) / ‖f − mean f‖ for any constant c, so one pass over the points is enough. c is the mean over the
-    first points, which avoids cancellation in the variance.
+    The correlations are those of ``relulab.specialization.correlation`` for the lowest layer, in one pass over the
+    points.
 
     Args:
         teacher: The teachers, one per lane.
@@ -74,20 +74,9 @@ class Observer:
 
     def _measure(self, net: MLP, i: int) -> tuple[Float[Tensor, "m n"], Float[Tensor, ""]]:
         x = self.points.X[self.points.group[i]]
-        N, n = len(x), net.widths[1]
-        total, square = x.new_zeros(2, n, dtype=torch.float64)
-        cross, loss, c = x.new_zeros(()), x.new_zeros(()), x.new_zeros(0)
+        correlation, loss = StreamedCorrelation(), x.new_zeros(())
         for x_, y_, f_star in zip(*(a.split(CHUNK) for a in (x, self.targets[i], self.f_star[i])), strict=True):
             layers = layers_of(net, x_)
-            loss = loss + self.loss.value(layers[-1][0], y_) * (len(x_) / N)
-            f = layers[0][0]
-            c = c if len(c) else f.mean(0)
-            f = f.sub_(c)
-            cross = cross + f_star.mT @ f
-            total += f.sum(0)
-            square += f.square_().sum(0)
-        spread = (square - total.square() / N).clamp(min=0)
-        # as in ``normalized``, a constant unit has correlation 0 instead of amplified rounding errors
-        size = (square + 2 * total * c + N * c.double().square()).clamp(min=0)
-        constant = spread <= (8 * torch.finfo(x.dtype).eps) ** 2 * size
-        return torch.where(constant, 0, cross / spread.where(~constant, 1).sqrt()).to(x.dtype).clamp(-1, 1), loss
+            loss = loss + self.loss.value(layers[-1][0], y_) * (len(x_) / len(x))
+            correlation.add(f_star, layers[0][0])
+        return correlation.value(), loss

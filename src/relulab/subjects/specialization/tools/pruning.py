@@ -1,218 +1,112 @@
-"""Pruning of two-layer networks: merge nodes that share a hyperplane, then drop groups (SS theorem 2, corollary 1)."""
+"""Pruning of networks: fewer nodes in one or more layers, with hardly any change of the outputs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
+from numbers import Integral
 
-import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from relulab.core.errors import UserError
-from relulab.core.short_repr import counted
 from relulab.nets.hooks import points
-from relulab.nets.mlp import MLP, absolute
-from relulab.subjects.specialization.instruments.alignment import alignment
-from relulab.subjects.specialization.tools.box import Box
-from relulab.subjects.specialization.tools.groups import Groups, groups, two_layer
-from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
-from relulab.subjects.specialization.tools.ranking import CHUNK, Ranking, by_contribution, by_refit
-
-FOLLOWS = 0.2  # a group with at most this alignment error follows a teacher node
-
-
-class Size(NamedTuple):
-    """What a number of kept nodes costs.
-
-    ``lost`` is the share of the variance of the outputs that is lost, and ``agree`` the share of points at which the
-    largest output stays the same (None for a single output).
-    """
-
-    kept: int
-    lost: float
-    agree: float | None
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """A pruned network and the change of its outputs.
-
-    ``kept`` are the groups that are kept, and ``sizes`` what other numbers of nodes cost at the points on which the
-    size is chosen. ``lost`` and ``agree`` are the costs of ``net`` at the test points, as in ``Size``. ``largest`` is
-    the largest change of an output there, and ``bound`` an upper bound on any change in the box spanned by all points.
-    """
-
-    net: MLP
-    groups: Groups
-    kept: list[int]
-    sizes: list[Size]
-    lost: float
-    agree: float | None
-    largest: float
-    bound: float
-
-    def __repr__(self) -> str:
-        nodes = f"{counted(len(self.groups.of), 'node')} in {counted(len(self.groups), 'group')}"
-        change = f"largest change {self.largest:.2g}, at most {self.bound:.2g}"
-        return f"Pruned({self.net!r} from {nodes}: lost {self.lost:.2g} of the variance, {change})"
+from relulab.nets.mlp import MLP, as_mlp
+from relulab.subjects.specialization.tools.layer_pruning import PrunedLayers, prune_layers
+from relulab.subjects.specialization.tools.removal import Criterion
+from relulab.subjects.specialization.tools.two_layer_pruning import EPSILON, Pruned, prune_two_layers
 
 
 def prune(
     net: nn.Module,
-    x: Float[Tensor, "N d"],
+    x: Float[Tensor, "N *x"],
     *,
-    epsilon: float = 1e-6,
-    keep: int | None = None,
+    by: Criterion | None = None,
+    epsilon: float = EPSILON,
+    keep: int | Sequence[int] | None = None,
+    keep_macs: float | None = None,
     tolerance: float = 0.01,
     teacher: nn.Module | None = None,
     refit: bool = True,
-    choose: Float[Tensor, "K d"] | None = None,
-    test: Float[Tensor, "M d"] | None = None,
-) -> Pruned:
-    """Merge ε-aligned nodes and keep as few groups as possible, such that the outputs hardly change.
+    choose: Float[Tensor, "K *x"] | None = None,
+    test: Float[Tensor, "M *x"] | None = None,
+    labels: Shaped[Tensor, " M_"] | None = None,
+    seed: int = 0,
+) -> Pruned | PrunedLayers:
+    r"""Remove as many nodes of a network as possible, such that its outputs hardly change.
 
-    With a refit, the output weights of the pruned network are fitted by least squares, and groups are dropped one by
-    one, each time the one without which the fit is best. Without, groups are ranked by ‖a_s‖ times the root mean square
-    of σ(u_sᵀx + b_s) and keep their output weights. With a teacher, the
-    group nearest to each of its nodes comes before all others, if the alignment error is at most 0.2 (or ε, if that is
-    larger).
+    Whole nodes are removed: units of linear layers and channels of convolutions, with their entries in BatchNorm layers
+    and the columns that read them. So the result is a smaller network. Layers may be connected by activations,
+    pooling, flattening, dropout and additions, as in residual blocks; a layer whose nodes enter anything else is kept
+    whole.
+
+    With a refit, the nodes that are kept stand in for those that are removed: their activations are fitted by least
+    squares to those of the removed nodes, and the coefficients go into the weights of the layers that read them.
+
+    A network with one hidden layer of (leaky) ReLUs is pruned with more care, unless one of ``by``, ``keep_macs`` and
+    ``labels`` is given: nodes that share a hyperplane within ε are merged into groups (SS theorem 2, corollary 1),
+    groups are dropped one by one, each time the one without which a least-squares fit of the outputs is best, and the
+    change is bounded. With a teacher, the group nearest to each of its nodes is dropped last, if the alignment error
+    is at most 0.2 (or ε, if that is larger).
 
     Args:
-        net: One two-layer ReLU network. It is not changed.
-        x: Points, (N, d), at least 2, on which groups are selected and weights are fitted.
-        epsilon: The alignment error ε up to which nodes are merged, at least 0.
-        keep: Number of groups to keep, at least 1. None keeps as few as possible within ``tolerance``.
+        net: A module that can be traced, an ``MLP`` with one lane, or a program read by ``relulab.load``. It is not
+            changed.
+        x: Points, (N, …), at least 2, on which nodes are selected and weights are fitted.
+        by: What the order of removal depends on: "missed" (default), "modulation", "merge", "fan-out", "norm" or
+            "random"; see ``removals``.
+        epsilon: The alignment error ε up to which nodes of a two-layer network are merged, at least 0.
+        keep: Number of nodes to keep, at least 1; for several layers, one number for each of them. None keeps as few
+            as possible within ``tolerance``.
+        keep_macs: Share of the multiply-adds to keep, such as 0.5. None keeps as few as possible within ``tolerance``.
         tolerance: Share of the variance of the outputs that may be lost, from 0 to below 1.
-        teacher: A network. The groups nearest to its nodes are kept first. None ranks all groups in the same way.
-        refit: Whether to fit the output weights of the pruned network to the old outputs.
-        choose: Other points, (K, d), on which the number of groups is chosen. None uses the test points, which makes
+        teacher: A two-layer network. The groups nearest to its nodes are kept first. None ranks all in the same way.
+        refit: Whether the nodes that are kept stand in for the others. Without, removed nodes count as 0; nodes merged
+            by "merge" are replaced by multiples of others.
+        choose: Other points, (K, …), on which the number of nodes is chosen. None uses the test points, which makes
             the costs of the chosen number look somewhat lower than they are.
-        test: Other points, (M, d), on which the costs of the pruned network are measured. None uses ``x``.
+        test: Other points, (M, …), on which the costs of the pruned network are measured. None uses ``x``.
+        labels: Classes of the test points, (M,), for accuracy and loss.
+        seed: Seed of random choices.
 
+    Returns:
+        The smaller network ``net`` with its costs: ``PrunedLayers``, or ``Pruned`` for one hidden layer.
+
+    >>> import torch
     >>> net = MLP((1, 3, 1), dtype=torch.float64)
     >>> net.W[0].data[0], net.W[1].data[0] = torch.tensor([[1.0, 2.0, -1.0]]), torch.tensor([[4.0], [-2.0], [1.0]])
     >>> prune(net, torch.linspace(-1, 1, 9)[:, None]).net.widths
     (1, 1, 1)
     """
-    net = two_layer(net)
-    x, test = _points(net, x), _points(net, x if test is None else test)
-    choose = test if choose is None else _points(net, choose)
-    if keep is not None and keep < 1:
-        raise UserError(f"expected keep to be at least 1, got {keep}")
-    if not 0 <= tolerance < 1:
-        raise UserError(f"expected a tolerance from 0 to below 1, a share of the variance, got {tolerance}")
-    grouped = groups(net, epsilon)
-    if not len(grouped):
-        raise UserError("all hidden nodes have zero weights, so the network is constant: there is nothing to prune")
-    first = _followers(grouped, teacher, x, epsilon)
-    ranking = by_refit(grouped, x, _outputs(net, x), first) if refit else by_contribution(grouped, x, first)
-    costs, measured = (_Costs(ranking, part, _outputs(net, part)) for part in (choose, test))
-    most = len(ranking.order)
-    count = min(keep, most) if keep else costs.fewest(tolerance)
-    small = _assembled(ranking, count, net)
-    chosen = measured.at([count])[0]
-    sizes = costs.at(sorted({*_spread(1, most), count}))
-    largest = float((_outputs(small, test) - measured.y).abs().max())
-    kept = ranking.order[:count]
-    return Pruned(
-        small, grouped, kept.tolist(), sizes, chosen.lost, chosen.agree, largest,
-        _bound(net, grouped, kept, small, torch.cat([x, choose, test])),
+    x = points(x)
+    if keep is not None and keep_macs is not None:
+        raise UserError("expected a number of nodes or a share of the multiply-adds to keep, got both: leave out one")
+    keep = int(keep) if isinstance(keep, Integral) else keep  # a number of NumPy
+    count = keep if isinstance(keep, int) else None
+    simple = by is None and keep_macs is None and labels is None and keep == count
+    if simple and (plain := shallow(net, x)) is not None:
+        return prune_two_layers(
+            plain, x, epsilon=epsilon, keep=count, tolerance=tolerance, teacher=teacher, refit=refit, choose=choose,
+            test=test,
+        )  # fmt: skip
+    for name, wrong in (("epsilon", epsilon != EPSILON), ("teacher", teacher is not None)):
+        if wrong:
+            raise UserError(
+                f"expected no {name}, which is for two-layer networks that are pruned without by, keep_macs and "
+                "labels: leave it out"
+            )
+    return prune_layers(
+        net, x, by=by or "missed", keep=[keep] if isinstance(keep, int) else keep, keep_macs=keep_macs,
+        tolerance=tolerance, refit=refit, choose=choose, test=test, labels=labels, seed=seed,
     )  # fmt: skip
 
 
-def _points(net: MLP, x: Tensor) -> Float[Tensor, "N d"]:
-    x = points(x).double()
-    if x.dim() != 2 or x.shape[1] != net.widths[0]:
-        raise UserError(f"points have shape {tuple(x.shape)}: expected (points, inputs) with {net.widths[0]} inputs")
-    if len(x) < 2:
-        raise UserError(f"expected at least 2 points to compute a variance, got {len(x)}")
-    return x
+def shallow(net: nn.Module, x: Tensor) -> MLP | None:
+    """Return a network with one hidden layer of (leaky) ReLUs; None for another one, or if points are no rows.
 
-
-@torch.no_grad()
-def _outputs(net: MLP, x: Tensor) -> Float[Tensor, "N C"]:
-    return torch.cat([net(part)[0] for part in x.split(CHUNK)])
-
-
-def _spread(low: int, high: int, steps: int = 24) -> list[int]:
-    """About ``steps`` integers from low to high, with logarithmic spacing."""
-    return sorted({round(n) for n in torch.logspace(0, 1, steps, base=high / low).mul(low).tolist()})
-
-
-def _followers(grouped: Groups, teacher: nn.Module | None, x: Tensor, epsilon: float) -> Int[Tensor, " k"]:
-    """Return the groups that follow a node of the teacher."""
-    if teacher is None:
-        return torch.empty(0, dtype=torch.long, device=x.device)
-    star = lowest(teacher)
-    if star.w.shape[1] != x.shape[1]:
-        raise UserError(f"the teacher has {star.w.shape[1]} inputs, but the points have {x.shape[1]}: they must agree")
-    error, group = alignment(star, grouped.nodes).min(1)
-    return group[error <= max(epsilon, FOLLOWS)].unique()
-
-
-class _Costs:
-    """What it costs to keep only the first groups of a ranking, at the points x with outputs y."""
-
-    def __init__(self, ranking: Ranking, x: Tensor, y: Tensor):
-        self.ranking, self.x, self.y = ranking, x, y
-        self.variance = float((y - y.mean(0)).square().sum())
-        if not self.variance > 0:
-            raise UserError("the output of the network is the same on all points: use points on which it varies")
-        self.several = y.shape[1] > 1
-
-    def at(self, counts: Sequence[int]) -> list[Size]:
-        """Return the costs for each number of groups, in ascending order."""
-        lost, agree = [0.0] * len(counts), [0] * len(counts)
-        for x, y in zip(self.x.split(CHUNK), self.y.split(CHUNK), strict=True):
-            features, output = self.ranking.features(x), self.ranking.constant.expand_as(y)
-            for i, (start, end) in enumerate(pairwise((0, *counts))):
-                output = output + features[:, start:end] @ self.ranking.coefficients[start:end]
-                lost[i] += float((output - y).square().sum())
-                agree[i] += int((output.argmax(1) == y.argmax(1)).sum())
-        return [
-            Size(n, a / self.variance, b / len(self.x) if self.several else None)
-            for n, a, b in zip(counts, lost, agree, strict=True)
-        ]
-
-    def fewest(self, tolerance: float) -> int:
-        """A number of groups that loses at most ``tolerance``, while one group fewer loses more."""
-        low, high = 1, len(self.ranking.order)
-        while True:
-            counts = _spread(low, high) if high - low > 24 else list(range(low, high + 1))
-            enough = next((size.kept for size in self.at(counts) if size.lost <= tolerance), None)
-            if enough is None:
-                return high  # merging alone loses more
-            low, high = max((n for n in counts if n < enough), default=low - 1) + 1, enough
-            if low == high:
-                return high
-
-
-def _assembled(ranking: Ranking, count: int, net: MLP) -> MLP:
-    small = MLP((net.widths[0], count, net.widths[-1]), dtype=torch.float64)
-    small.W[0].data[0], small.b[0].data[0, 0] = ranking.nodes.w[:count].T, ranking.nodes.b[:count]
-    small.W[1].data[0], small.b[1].data[0, 0] = ranking.top(count)
-    return small
-
-
-def _bound(net: MLP, grouped: Groups, kept: Tensor, small: MLP, x: Tensor) -> float:
-    """An upper bound on the change of any output in the box spanned by the data.
-
-    Since the ReLU is 1-Lipschitz, merging node k changes the output by at most |v_k|‖w_k‖ |Δuᵀx + Δb|. Changing the
-    output weights of group s by Δa_s, which is −a_s if it is dropped, changes it by at most |Δa_s| max σ(u_sᵀx + b_s).
-    Both are largest at corners of the box. The change of the output bias and the rounding errors of both networks are
-    added.
+    Args:
+        net: The network.
+        x: Points.
     """
-    box = Box.of(x)
-    nodes, v = lowest(net), net.W[1].data[0]
-    alive = grouped.of >= 0
-    merged, u = Nodes(*(t[grouped.of[alive]] for t in grouped.nodes)), regular(Nodes(*(t[alive] for t in nodes)))
-    merging = box.reach(Nodes(u.w - merged.w, u.b - merged.b)).abs().amax(0) * nodes.w[alive].norm(dim=1)
-    weights = torch.zeros_like(grouped.a)
-    weights[kept] = small.W[1].data[0]
-    change = merging @ v[alive].abs() + box.reach(grouped.nodes)[1].clamp(min=0) @ (grouped.a - weights).abs()
-    change = change + (grouped.c - small.b[1].data[0, 0]).abs()
-    corner = torch.maximum(box.low.abs(), box.high.abs())[None]
-    with torch.no_grad():
-        size = absolute(net)(corner)[0, 0] + absolute(small)(corner)[0, 0]
-    return float((change + 4 * sum(net.widths) * torch.finfo(x.dtype).eps * size).max())
+    try:
+        plain = as_mlp(net)
+    except UserError:
+        return None
+    return plain if plain.depth == 2 and (isinstance(net, MLP) or x.dim() == 2) else None

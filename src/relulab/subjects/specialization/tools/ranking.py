@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import leaky_relu_
 
-from relulab.core.followed import followed
+from relulab.subjects.specialization.tools.elimination import eliminated
 from relulab.subjects.specialization.tools.groups import Groups
 from relulab.subjects.specialization.tools.nodes import Nodes
 
 CHUNK = 5000  # points per pass, so that memory does not grow with the data
 RIDGE = 1e-12  # share of its variance added to each group, so that linearly dependent groups do no harm
-SHRINK = 0.8  # eliminated groups are removed from the matrices when fewer than this share is left
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Ranking:
         constant: Constant part of the outputs, (C,).
         mean: Mean activations that are subtracted, (s,); 0 without a refit.
         factor: Lower triangular factor of the Gram matrix, (s, s), or None without a refit.
+        slope: Slope of the leaky ReLU; 0 is the plain ReLU.
     """
 
     order: Int[Tensor, " s"]
@@ -38,6 +39,7 @@ class Ranking:
     constant: Float[Tensor, " C"]
     mean: Float[Tensor, " s"]
     factor: Float[Tensor, "s s"] | None
+    slope: float = 0.0
 
     def features(self, x: Float[Tensor, "N d"]) -> Float[Tensor, "N s"]:
         """Return the features at the points.
@@ -45,7 +47,7 @@ class Ranking:
         Args:
             x: Points, (N, d).
         """
-        f = activations(self.nodes, x) - self.mean
+        f = activations(self.nodes, x, self.slope) - self.mean
         return f if self.factor is None else torch.linalg.solve_triangular(self.factor, f.T, upper=False).T
 
     def top(self, n: int) -> tuple[Float[Tensor, "n C"], Float[Tensor, " C"]]:
@@ -60,14 +62,15 @@ class Ranking:
         return weights, self.constant - self.mean[:n] @ weights
 
 
-def activations(nodes: Nodes, x: Float[Tensor, "N d"]) -> Float[Tensor, "N s"]:
+def activations(nodes: Nodes, x: Float[Tensor, "N d"], slope: float) -> Float[Tensor, "N s"]:
     """Return σ(u_sᵀx + b_s) of all nodes at the points.
 
     Args:
         nodes: The nodes.
         x: Points, (N, d).
+        slope: Slope of the leaky ReLU; 0 is the plain ReLU.
     """
-    return (x @ nodes.w.T + nodes.b).clamp_(min=0)
+    return leaky_relu_(x @ nodes.w.T + nodes.b, slope)
 
 
 def by_contribution(grouped: Groups, x: Float[Tensor, "N d"], first: Int[Tensor, " k"]) -> Ranking:
@@ -80,12 +83,12 @@ def by_contribution(grouped: Groups, x: Float[Tensor, "N d"], first: Int[Tensor,
     """
     square = x.new_zeros(len(grouped))
     for part in x.split(CHUNK):
-        square = square + activations(grouped.nodes, part).square().sum(0)
+        square = square + activations(grouped.nodes, part, grouped.slope).square().sum(0)
     contribution = grouped.a.norm(dim=1) * (square / len(x)).sqrt()
     contribution[first] += 1 + contribution.max()
     order = contribution.argsort(descending=True, stable=True)
     nodes = Nodes(*(t[order] for t in grouped.nodes))
-    return Ranking(order, nodes, grouped.a[order], grouped.c, torch.zeros_like(nodes.b), None)
+    return Ranking(order, nodes, grouped.a[order], grouped.c, torch.zeros_like(nodes.b), None, grouped.slope)
 
 
 def by_refit(grouped: Groups, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], first: Int[Tensor, " k"]) -> Ranking:
@@ -106,44 +109,19 @@ def by_refit(grouped: Groups, x: Float[Tensor, "N d"], y: Float[Tensor, "N C"], 
     scale = scale.where(scale > 0, 1)  # a group that is constant on the points has no variance to scale
     ridge = RIDGE * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
     gram = gram / scale[:, None] / scale + ridge
-    order = _eliminated(gram, cross / scale[:, None], first)
+    order = eliminated([gram], [cross / scale[:, None]], first).order
     factor = torch.linalg.cholesky(gram[order][:, order]) * scale[order][:, None]
     nodes = Nodes(*(t[order] for t in grouped.nodes))
     coefficients = torch.linalg.solve_triangular(factor, cross[order], upper=False)
-    return Ranking(order, nodes, coefficients, y.mean(0), mean[order], factor)
-
-
-def _eliminated(gram: Float[Tensor, "s s"], cross: Float[Tensor, "s C"], first: Tensor) -> Int[Tensor, " s"]:
-    """Return all groups, the one that was eliminated first at the end.
-
-    With P the inverse of the Gram matrix and β = P c the coefficients of the fit, dropping group j increases the
-    squared error by ‖β_j‖²/P_jj. Then P and β change by multiples of column j of P.
-    """
-    P = torch.linalg.inv(gram)
-    beta = P @ cross
-    at = torch.arange(len(gram), device=gram.device)  # the groups that the rows of P belong to
-    kept = torch.zeros(len(gram), dtype=torch.bool, device=gram.device)
-    kept[first] = True
-    alive, dropped = torch.ones_like(kept), []
-    for left in followed(range(len(gram), 0, -1), "eliminating nodes"):
-        if left < SHRINK * len(at):  # smaller matrices are faster
-            P, beta, at, kept, alive = P[alive][:, alive], beta[alive], at[alive], kept[alive], alive[alive]
-        open_ = alive & ~kept if (alive & ~kept).any() else alive
-        j = int(torch.where(open_, beta.square().sum(1) / P.diagonal(), torch.inf).argmin())
-        dropped.append(int(at[j]))
-        column, pivot = P[:, j].clone(), float(P[j, j])
-        beta = beta - column[:, None] * (beta[j] / pivot)
-        P.addr_(column, column, alpha=-1 / pivot)
-        alive[j] = False
-    return torch.tensor(dropped[::-1], dtype=torch.long, device=gram.device)
+    return Ranking(order, nodes, coefficients, y.mean(0), mean[order], factor, grouped.slope)
 
 
 def _moments(grouped: Groups, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the Gram matrix of the centered activations, their covariances with the outputs, and their means."""
-    s, N = len(grouped), len(x)
-    mean = sum((activations(grouped.nodes, part).sum(0) for part in x.split(CHUNK)), x.new_zeros(s)) / N
+    s, N, slope = len(grouped), len(x), grouped.slope
+    mean = sum((activations(grouped.nodes, part, slope).sum(0) for part in x.split(CHUNK)), x.new_zeros(s)) / N
     gram, cross, center = x.new_zeros(s, s), y.new_zeros(s, y.shape[1]), y.mean(0)
     for x_, y_ in zip(x.split(CHUNK), y.split(CHUNK), strict=True):
-        f = activations(grouped.nodes, x_) - mean
+        f = activations(grouped.nodes, x_, slope) - mean
         gram, cross = gram + f.T @ f, cross + f.T @ (y_ - center)
     return gram, cross, mean

@@ -12,6 +12,7 @@ from relulab.core.errors import UserError, nearest
 from relulab.core.seeds import Role, stream
 from relulab.data.inputs import Inputs
 from relulab.nets.mlp import MLP
+from relulab.subjects.specialization.tools.filters import distinct_filters
 
 GRID = np.arange(-4, 5) / 4  # −1, −0.75, …, 1
 MEDIAN_SAMPLE = 10_000
@@ -58,7 +59,7 @@ def teacher(
         rng = stream(root, Role.TEACHER, seed)
         for l, (n, k) in enumerate(pairwise(widths)):
             top = l + 1 == net.depth
-            W = _filters(rng, n, k, distinct=not top).T
+            W = distinct_filters(rng, n, k, GRID, distinct=not top).T
             if l:
                 W = _fan_out(rng, W)
                 W = W / np.linalg.norm(W, axis=1, keepdims=True) if fan_out == "exact" else W
@@ -86,24 +87,6 @@ def _validate(widths, seeds, polarity, bias, fan_out, inputs) -> None:
         raise UserError(f"inputs have dimension {inputs.d}, but the teacher has {widths[0]} inputs: they must agree")
     if np.size(polarity) not in (1, len(seeds)):
         raise UserError(f"got {np.size(polarity)} polarities for {len(seeds)} seeds: expected one, or one per seed")
-
-
-def _filters(rng: np.random.Generator, n: int, k: int, distinct: bool) -> Float64[np.ndarray, "k n"]:
-    """Draw k nonzero grid vectors in R^n, no two co-linear if ``distinct``. Rejected vectors are drawn again."""
-    kept: list[np.ndarray] = []
-    directions = np.empty((0, n))
-    for _ in range(1000 + 10 * k):
-        w = rng.choice(GRID, size=n)
-        norm = np.linalg.norm(w)
-        if norm and not (distinct and (abs(directions @ w) > norm * (1 - 1e-12)).any()):
-            kept.append(w)
-            directions = np.vstack([directions, w / norm])
-        if len(kept) == k:
-            return np.array(kept)
-    raise UserError(
-        f"could not draw {k} filters with distinct directions in R^{n} from the grid {{−1, −0.75, …, 1}}: use fewer "
-        "nodes or more inputs"
-    )
 
 
 def _fan_out(rng: np.random.Generator, W: Float64[np.ndarray, "n k"]) -> Float64[np.ndarray, "n k"]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases
-from relulab.subjects.specialization.tools.nodes import Nodes, lowest
+from relulab.subjects.specialization.tools.nodes import Nodes, gates, lowest
 
 MOST = 1_000_000  # largest number of candidate vertices
 CHUNK = 20_000  # candidates solved at once
@@ -46,8 +46,10 @@ def exact_gradient(pair: Creases) -> Float[Tensor, " n"] | None:
     for x in _vertices(pair.planes, box):
         with torch.no_grad():
             h = (pair.teacher(x)[0] - pair.student(x)[0]) @ pair.v.T
-        largest = torch.maximum(largest, (h.abs() * (x @ nodes.w.T + nodes.b >= -scale)).amax(0))
-    return largest * (box.reach(nodes)[1] > 0)  # a node that only touches the box is never active in it
+        # a node that only touches the box is never active in it
+        active = (x @ nodes.w.T + nodes.b >= -scale) & (box.reach(nodes)[1] > 0)
+        largest = torch.maximum(largest, (h.abs() * gates(active, pair.student.slope)).amax(0))
+    return largest
 
 
 def _vertices(planes: Nodes, box: Box) -> Iterator[Float[Tensor, "N d"]]:

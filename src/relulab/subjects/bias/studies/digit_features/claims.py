@@ -1,5 +1,7 @@
 """Claims of IB appendix D about figures 3 and 4."""
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 from jaxtyping import Float64
@@ -34,43 +36,93 @@ def cosines(result: xr.Dataset, when: str = "end", side: str = "after") -> xr.Da
     return result.cosine_quantile.sel(when=when, side=side, level=0.5).transpose("seed", "layer", "pair")
 
 
-def gaps(result: xr.Dataset, when: str = "end") -> xr.DataArray:
-    """Median cosine of equal classes (the smaller of the two) minus that of different classes, by seed and layer.
+def inner_products(result: xr.Dataset, when: str = "end", side: str = "after") -> xr.DataArray:
+    """Median inner products by seed, layer and kind of pair, as on the axes of figure 3.
 
     Args:
         result: The result of the study.
         when: ``start`` or ``end`` of training.
+        side: ``before`` or ``after`` the ReLU.
     """
-    medians = cosines(result, when)
+    at = result.sel(when=when, side=side)
+    return (at.inner_quantile.sel(level=0.5) * at.scale).transpose("seed", "layer", "pair")
+
+
+def gaps(medians: xr.DataArray) -> xr.DataArray:
+    """Median of equal classes (the smaller of the two) minus that of different classes, by seed and layer.
+
+    Args:
+        medians: Result of ``cosines`` or ``inner_products``.
+    """
     return medians.sel(pair=list(EQUAL)).min("pair") - medians.sel(pair="different", drop=True)
 
 
 def _layers(result: xr.Dataset) -> list[Claim]:
-    medians, layer, within = cosines(result), result.layer.values.astype(float), (-1.0, 1.0)
-    alike = result.alike.sel(when="end", side="after", layer=range(1, LAYERS + 1)).transpose("seed", "layer", "digit")
-    trend = {kind: rank_correlation(layer, medians.sel(pair=kind).values) for kind in medians.pair.values}
-    both = np.mean([trend[kind] for kind in EQUAL], axis=0)
-    learned = gaps(result).sel(layer=LAYERS).values - gaps(result, "start").sel(layer=LAYERS).values
+    alike = result.alike.sel(when="end", side="after").transpose("seed", "layer", "digit")
+    images, learned = alike.sel(layer=0), alike.sel(layer=range(1, LAYERS + 1))
+    gap = gaps(cosines(result))
     return [
         claim("IB.F3.equal-more-alike",
-              "In the learned layers, digits of the same class are more similar than digits of different classes",
-              alike.mean(("layer", "digit")).values, ">", 0.5,
-              f"By layer, zeros: {_row(alike.sel(digit=0))}; ones: {_row(alike.sel(digit=1))}.", (0, 1),
-              "probability that a pair of the same class has a larger inner product than a pair of different classes, "
-              "mean over layers 1 to 7"),
-        claim("IB.F3.equal-rightward", "Digits of the same class become more similar from layer to layer", both, ">", 0,
-              f"Zeros {trend['both 0'].mean():.2f}, ones {trend['both 1'].mean():.2f}. Median cosines by layer, zeros: "
-              f"{_row(medians.sel(pair='both 0'))}; ones: {_row(medians.sel(pair='both 1'))}.", within,
-              "rank correlation between layer (0 to 7) and median cosine, mean of both classes"),
-        claim("IB.F3.different-leftward", "Digits of different classes become less similar from layer to layer",
-              trend["different"], "<", 0, f"Median cosines by layer: {_row(medians.sel(pair='different'))}.", within,
-              "rank correlation between layer (0 to 7) and median cosine"),
-        claim("IB.F3.higher-separate-more", "Higher layers separate the classes more strongly",
-              rank_correlation(layer, gaps(result).values), ">", 0, f"Gaps by layer: {_row(gaps(result))}.", within,
-              "rank correlation between layer (0 to 7) and gap of the median cosines, equal minus different classes"),
-        claim("IB.F3.learned", "Training separates the classes in layer 7", learned, ">", 0, "", (-2, 2),
-              "change from start to end of the gap of the median cosines in layer 7, equal minus different classes"),
+              "In the learned layers, digits of the same class stand out from other pairs more than in the images",
+              (learned.mean(("layer", "digit")) - images.mean("digit")).values, ">", 0,
+              f"The probability is {float(learned.mean()):.3f} in the layers and {float(images.mean()):.3f} in the "
+              f"images. By layer, zeros: {_row(learned.sel(digit=0))}; ones: {_row(learned.sel(digit=1))}.", (-1, 1),
+              "probability that a pair of the same class has a larger inner product than a pair of different classes: "
+              "mean over layers 1 to 7 minus that of the images"),
+        *_trends(inner_products, result, "", "inner product", ".3g", _relative(result)),
+        *_trends(cosines, result, "-cosine", "cosine", ".2f",
+                 "The paper plots inner products, which also grow with the scale of a layer; cosines do not."),
+        claim("IB.F3.learned", "Layer 7 separates the classes more than the images do",
+              (gap.sel(layer=LAYERS) - gap.sel(layer=0)).values, ">", 0, f"Gaps by layer: {_row(gap)}.", (-4, 4),
+              "gap of the median cosines in layer 7 minus that in the images, equal minus different classes"),
     ]  # fmt: skip
+
+
+def _trends(
+    measure: Callable[..., xr.DataArray], result: xr.Dataset, ending: str, quantity: str, form: str, remark: str
+) -> list[Claim]:
+    """The three statements on how similarities change from layer to layer, in inner products or in cosines.
+
+    Each is compared with the network before training: there, medians already rise or fall with the layer, because of
+    the scale of the initial weights.
+    """
+    medians, start, within = measure(result), measure(result, "start"), (-2.0, 2.0)
+    layer = medians.layer.values.astype(float)
+    at_end, at_start = (
+        {kind: rank_correlation(layer, of.sel(pair=kind).values) for kind in of.pair.values} for of in (medians, start)
+    )
+    trend = {kind: at_end[kind] - at_start[kind] for kind in at_end}
+    both = np.mean([trend[kind] for kind in EQUAL], axis=0)
+    separation = [rank_correlation(layer, gaps(of).values) for of in (medians, start)]
+    rows = {kind: _row(medians.sel(pair=kind), form) for kind in medians.pair.values}
+    by, change = f", by {quantity}", "after training minus before"
+    return [
+        claim(f"IB.F3.equal-rightward{ending}", 
+              f"Training makes digits of the same class more similar from layer to layer{by}",
+              both, ">", 0, f"After training, zeros {at_end['both 0'].mean():.2f}, ones {at_end['both 1'].mean():.2f}. "
+              f"Medians by layer, zeros: {rows['both 0']}; ones: {rows['both 1']}.", within,
+              f"rank correlation between layer (0 to 7) and median {quantity}, mean of both classes, {change}"),
+        claim(f"IB.F3.different-leftward{ending}",
+              f"Training makes digits of different classes less similar from layer to layer{by}",
+              trend["different"], "<", 0, f"After training, the rank correlation is {at_end['different'].mean():.2f}. "
+              f"Medians by layer: {rows['different']}. {remark}", within,
+              f"rank correlation between layer (0 to 7) and median {quantity}, {change}"),
+        claim(f"IB.F3.higher-separate-more{ending}",
+              f"Training makes higher layers separate the classes more strongly{by}", separation[0] - separation[1],
+              ">", 0, f"After training, the rank correlation is {separation[0].mean():.2f}. Gaps by layer: "
+              f"{_row(gaps(medians), form)}.", within, f"rank correlation between layer (0 to 7) and gap of the median "
+              f"{quantity}s, equal minus different classes, {change}"),
+    ]  # fmt: skip
+
+
+def _relative(result: xr.Dataset) -> str:
+    """The inner products of different classes as shares of those of equal classes, since panels have their own axes."""
+    medians = inner_products(result)
+    share = medians.sel(pair="different", drop=True) / medians.sel(pair=list(EQUAL)).min("pair")
+    return (
+        "Each panel of figure 3 has its own axis, and the scale of the features grows with the layer. Relative to the "
+        f"smaller median of the same class, the medians by layer are {_row(share)}."
+    )
 
 
 def _separable(result: xr.Dataset) -> list[Claim]:
@@ -87,7 +139,7 @@ def _separable(result: xr.Dataset) -> list[Claim]:
             f"{_excess(last.broken.sel(pair='different'))} Median cosines of different classes, by seed: "
             + ", ".join(f"{v:.2f}" for v in sorted(medians)) + "."
         )  # fmt: skip
-    common = (result.active > 0.5).all("digit").sum("neuron").values
+    common = (result.active.sel(when="end") > 0.5).all("digit").sum("neuron").values
     reading = (
         "Features after a ReLU are never negative. Digits of different classes can therefore at best have inner "
         "product 0, and only if no unit is active on both. Number of the 128 units that are active on most digits of "
@@ -123,7 +175,7 @@ def _weights(result: xr.Dataset) -> list[Claim]:
     start = result.singular.sel(when="start").transpose("seed", "rank").values
     count = (values > TENTH * values[:, :1]).sum(1)
     at_start = (start > TENTH * start[:, :1]).sum(1)
-    columns = zip(*(sides(network) for _, network in result.groupby("seed")), strict=True)
+    columns = zip(*(sides(network) for _, network in result.sel(when="end").groupby("seed")), strict=True)
     grouped, rarer, cosine, near = (np.array(column) for column in columns)
     return [
         claim("IB.F4.few-singular-values", "W₇ has few significantly nonzero singular values", count, "<", FEW,
@@ -137,7 +189,7 @@ def _weights(result: xr.Dataset) -> list[Claim]:
               f"directions. The cosine between the means of the two groups is {cosine.mean():.2f}. Of the "
               f"{near.mean():.0f} neurons closer to the origin, {rarer.mean():.0%} have the rarer sign.", (0, 1),
               "share of the neurons away from the origin that are closer to the mean of the others of their sign than "
-              "to the mean of the other sign"),
+              "to the mean of the other sign", trials=result.sizes["neuron"] - int(near.max())),
     ]  # fmt: skip
 
 
@@ -169,5 +221,5 @@ def _nearer(far: Float64[np.ndarray, "n 2"], mark: np.ndarray, point: Float64[np
     return bool(np.linalg.norm(point - far[mark].mean(0)) < np.linalg.norm(point - far[~mark].mean(0)))
 
 
-def _row(values: xr.DataArray) -> str:
-    return " ".join(f"{v:.2f}" for v in values.mean("seed").values)
+def _row(values: xr.DataArray, form: str = ".2f") -> str:
+    return " ".join(f"{v:{form}}" for v in values.mean("seed").values)

@@ -94,7 +94,7 @@ def weights(result: xr.Dataset) -> Figure:
     left.set(title=f"weights $W_7$ of layer 7, {top.sizes['seed']} seeds", xlabel="rank")
     left.set(ylabel="singular value", xticks=range(1, SHOWN + 1), ylim=(0, None))
     left.legend()
-    network = result.isel(seed=0)
+    network = result.isel(seed=0).sel(when="end")
     place, sign = network.place.transpose("neuron", "axis").values, network.outer.values > 0
     for chosen, color, marker, text in ((sign, PLUS, "o", "positive"), (~sign, MINUS, "^", "negative")):
         style = {"color": color, "ms": 4.5, "alpha": 0.65, "mec": "none"}

@@ -5,6 +5,7 @@ import xarray as xr
 
 from relulab.core.slope import power
 from relulab.lab.claim import Claim, claim
+from relulab.lab.control import Control
 from relulab.subjects.bias.tools.neuron_flow import DECADE
 
 DATA = {"paper": "the paper's data", "spanning": "data with spanning support examples"}
@@ -34,7 +35,7 @@ def statements(kind: str, result: xr.Dataset, d: int) -> list[Claim]:
               "at the start"),
         claim(id.format("step"), f"{on}the directions do not depend on the step size", result.halving.values, "<",
               TOLERANCE, "The tolerance is ours.", (0, 2),
-              "largest change of the direction of a live neuron when the step is halved"),
+              "largest change of the direction of a live neuron when the step is halved", check=True),
     ]  # fmt: skip
     if kind == "paper":
         rates = powers(result)
@@ -47,6 +48,25 @@ def statements(kind: str, result: xr.Dataset, d: int) -> list[Claim]:
                   "falls")
         )  # fmt: skip
     return claims
+
+
+def controls(result: xr.Dataset) -> list[Control]:
+    """Results on which the claims must not hold.
+
+    Args:
+        result: The result of the study, for all kinds of data.
+    """
+    start = result.isel(look=0)
+    untrained = result.assign({name: start[name].broadcast_like(result[name]) for name in ("beyond", "count")})
+    found = [
+        Control("the means of the classes in place of the max-margin vectors", ("IB.T1.flow.cosine-*",),
+                result.assign(cosine=result.with_mean)),
+        Control("networks that stay as they start", ("IB.T1.flow.rank-*", "IB.L1.*"), untrained),
+    ]  # fmt: skip
+    if {"paper", "spanning"} <= set(result.kind.values.tolist()):
+        spanning = result.sel(kind=["spanning", "spanning"]).assign_coords(kind=["paper", "spanning"])
+        found.append(Control("data with spanning support examples", ("IB.T1.flow.rate-*",), spanning))
+    return found
 
 
 def _supports(result: xr.Dataset, end: xr.Dataset, d: int) -> str:
@@ -81,6 +101,8 @@ def last(result: xr.Dataset) -> xr.Dataset:
 def decided(result: xr.Dataset) -> np.ndarray:
     """For every seed, the loss at the first snapshot from which no neuron is undecided, divided by the initial loss.
 
+    It is 0 if some neuron is still undecided at the end.
+
     Args:
         result: The result for one kind of data.
     """
@@ -91,7 +113,7 @@ def decided(result: xr.Dataset) -> np.ndarray:
         late = np.flatnonzero(counts > 0)  # NaN after the end counts as none
         first = late[-1] + 1 if len(late) else 0
         exists = first < len(counts) and np.isfinite(losses[first])
-        shares.append(np.exp(losses[first] - losses[0]) if exists else np.nan)
+        shares.append(np.exp(losses[first] - losses[0]) if exists else 0.0)
     return np.array(shares)
 
 

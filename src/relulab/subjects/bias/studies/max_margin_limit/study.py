@@ -14,13 +14,14 @@ from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
 from relulab.flow.gradient_flow import Clock, gradient_flow
 from relulab.lab.claim import Claim
+from relulab.lab.control import Control
 from relulab.lab.show.animation import Animation
 from relulab.lab.study import Study, Tick, Unit, blocks, distinct
 from relulab.nets.initial import balanced
 from relulab.subjects.bias.instruments.early_phase import neuron_sectors
 from relulab.subjects.bias.instruments.limit import limit_distance, live
 from relulab.subjects.bias.instruments.max_margin import max_margin
-from relulab.subjects.bias.studies.max_margin_limit.claims import statements
+from relulab.subjects.bias.studies.max_margin_limit.claims import controls, statements
 from relulab.subjects.bias.studies.max_margin_limit.drawing import directions, turning
 from relulab.subjects.bias.terms import LIMIT, LOSS, WEIGHTS
 from relulab.subjects.bias.tools.neuron_flow import neurons
@@ -65,7 +66,8 @@ class MaxMarginLimit(Study):
         "before the loss falls, and then grow along them. Not in the paper.",
     }
     symbols: ClassVar = {**LIMIT, **WEIGHTS, **LOSS}
-    version: ClassVar = 2  # 2: smaller steps while weights are small
+    # 2: smaller steps while weights are small; 3: cosines with the means of the classes; 4: steps are divided at kinks
+    version: ClassVar = 4
     presets: ClassVar = {
         "smoke": {"seeds": 2, "d": 5, "n": 40, "width": 12, "until": 30.0, "step": 0.8},
         "quick": {"seeds": 6, "lanes": 6, "step": 0.8},
@@ -118,6 +120,7 @@ class MaxMarginLimit(Study):
         X, y = torch.stack([points.X for points in data]), torch.stack([points.y for points in data])
         vectors = [max_margin(points.X, points.y) for points in data]
         w = [torch.stack([side.w for side in sides]) for sides in zip(*vectors, strict=True)]
+        means = [torch.stack([points.of(label).mean(0) for points in data]) for label in (1, -1)]
         net = balanced((self.d, self.width, 1), seeds, size=self.size, root=self.root)
         snapshots, done = [], 0
 
@@ -125,7 +128,7 @@ class MaxMarginLimit(Study):
             nonlocal done
             tick((clock.steps - done) * len(seeds))
             done = clock.steps
-            snapshots.append(self._snapshot(net, clock, X, y, w))
+            snapshots.append(self._snapshot(net, clock, X, y, w, means))
 
         gradient_flow(net, X, y, until=self.until, step=self.step, each=each)
         joined = {name: torch.stack([s[name] for s in snapshots], 1).numpy() for name in snapshots[0]}
@@ -141,7 +144,7 @@ class MaxMarginLimit(Study):
         coords |= {"place": ["off", "positive", "negative", "undecided"]}
         return xr.Dataset(variables, coords=coords).expand_dims(kind=[kind])
 
-    def _snapshot(self, net, clock: Clock, X, y, w) -> dict[str, torch.Tensor]:
+    def _snapshot(self, net, clock: Clock, X, y, w, means) -> dict[str, torch.Tensor]:
         W, a = neurons(net)
         limit = limit_distance(W, a, *w)
         on = live(W, X)
@@ -150,9 +153,8 @@ class MaxMarginLimit(Study):
         axes = torch.stack([normalize(w[0], dim=1), normalize(w[1] - _along(w[1], w[0]), dim=1)], -1)
         return {
             "s": clock.s, "log_t": clock.log_t, "log_loss": clock.log_loss, "count": torch.stack(counts).double(),
-            "cosine": torch.where(on.any(1), torch.where(on, limit.cosine, 2.0).amin(1), torch.nan),
-            "first": limit.first,
-            "second": limit.second, "beyond": limit.beyond,
+            "cosine": _least(limit.cosine, on), "with_mean": _least(limit_distance(W, a, *means).cosine, on),
+            "first": limit.first, "second": limit.second, "beyond": limit.beyond,
             "plane": W @ axes / W.norm(dim=2).amax(1)[:, None, None],
         }  # fmt: skip
 
@@ -175,6 +177,14 @@ class MaxMarginLimit(Study):
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         return [c for kind in self.kinds for c in statements(kind, result.sel(kind=kind), self.d)]
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        return controls(result)
+
+
+def _least(cosine: torch.Tensor, on: torch.Tensor) -> torch.Tensor:
+    """The least cosine of a live neuron of every lane; NaN if no neuron is live."""
+    return torch.where(on.any(1), torch.where(on, cosine, 2.0).amin(1), torch.nan)
 
 
 def _along(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -18,9 +18,9 @@ def singular_values(ax: Axes, result: xr.Dataset, layer: int) -> None:
         result: The result of the study.
         layer: The layer, from 1.
     """
-    s = result.singular.sel(layer=layer)
+    start, s = (result.singular.sel(when=when, layer=layer) for when in ("start", "end"))
     ax.plot(s["rank"], s.transpose("rank", "seed"), "o", color=PLAIN, ms=3, alpha=0.4)
-    ax.axhline(float(result.start.sel(layer=layer).mean()), color=ASH, lw=0.8, ls=":")
+    ax.axhline(float(start.max("rank").mean()), color=ASH, lw=0.8, ls=":")
     ax.set(title=f"weights $W_{layer}$ of layer {layer}", xlabel="rank", xticks=[1, 2, 3, 5, 10], ylim=(0, None))
     ax.set_ylabel("singular value")
 
@@ -33,7 +33,7 @@ def projected(ax: Axes, result: xr.Dataset, layer: int) -> None:
         result: The result of the study.
         layer: The layer, from 1.
     """
-    network = result.isel(seed=0)
+    network = result.isel(seed=0).sel(when="end")
     x = network.projected.sel(layer=layer)
     for sign, color, marker, label in ((1, POSITIVE, "o", "positive"), (-1, NEGATIVE, "^", "negative")):
         rows = x[np.sign(network.outer.values) == sign]
@@ -50,7 +50,7 @@ def correlations(ax: Axes, result: xr.Dataset) -> None:
         ax: The panel.
         result: The result of the study.
     """
-    values, seeds = result.correlation.values, result.sizes["seed"]
+    values, seeds = result.correlation.sel(when="end").values, result.sizes["seed"]
     ax.hist(values.ravel(), bins=np.linspace(-1, 1, 41).tolist(), weights=np.full(values.size, 1 / seeds), color=PLAIN)
     ax.axvline(0.9, color=ASH, lw=0.8, ls=":")
     ax.set(title="direction of neurons", xlabel="cosine with\nmax-margin direction", ylabel="neurons per network")

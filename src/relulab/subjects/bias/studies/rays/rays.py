@@ -13,6 +13,7 @@ from torch.nn.functional import normalize
 from relulab.core.seeds import Role, stream
 from relulab.data.labeled import Labeled
 from relulab.data.labeled_task import LabeledTask
+from relulab.lab.control import Control
 from relulab.lab.study import Tick, Unit, blocks
 from relulab.lab.trained_study import TrainedStudy
 from relulab.nets.mlp import MLP
@@ -20,6 +21,7 @@ from relulab.nets.residual import Residual
 from relulab.subjects.bias.instruments.max_margin import max_margin
 from relulab.subjects.bias.tools.finite_svd import finite_svd
 from relulab.subjects.bias.tools.orthants import OppositeOrthants
+from relulab.subjects.bias.tools.untrained import untrained
 from relulab.train.fit import fit
 from relulab.train.losses import Logistic
 from relulab.train.probe import Probe, Reading
@@ -37,7 +39,11 @@ class Rays(TrainedStudy):
         "batch. The paper does not say how weights are drawn before they are multiplied, nor whether the loss is "
         "averaged. An epoch is one pass over all points in random order. Training is in float32."
     )
-    symbols: ClassVar[dict[str, str]] = {"W_l": "weights of layer l, one row per neuron"}
+    version: ClassVar[int] = 2  # 2: weights and correlations before training, and correlations with class means
+    symbols: ClassVar[dict[str, str]] = {
+        "W_l": "weights of layer l, one row per neuron",
+        "σ_k": "k-th largest singular value of the weights of a layer",
+    }
     d: Annotated[int, Ge(3)] = 20
     """input dimension"""
     n: Annotated[int, Ge(4)] = 500
@@ -93,7 +99,8 @@ class Rays(TrainedStudy):
         net = self.start(seeds)
         vectors = [max_margin(points.X, points.y) for points in data]
         w = torch.stack([torch.stack([v.positive.w, v.negative.w]) for v in vectors])  # seed 2 d
-        first = [torch.linalg.svdvals(W.data.double())[:, 0] for W in net.W[:-1]]
+        means = torch.stack([torch.stack([points.of(label).mean(0) for label in (1, -1)]) for points in data])
+        measured = [self._weights(net, w, means, seeds)]
         epochs = sorted({0, self.epochs, *np.geomspace(1, self.epochs, SNAPSHOTS).round().astype(int).tolist()})
         points = task.train()
 
@@ -109,27 +116,36 @@ class Rays(TrainedStudy):
             net, task, epochs=self.epochs, steps=self.n // self.batch, batch=self.batch, **self.training(),
             probes=[Probe(epochs, snapshot)], tick=tick,
         ).rename(lane="seed")  # fmt: skip
-        ranks = np.array([[v.positive.rank, v.negative.rank] for v in vectors])
-        return history.assign_coords(seed=list(seeds)).merge(self._end(net, w, first, ranks, seeds))
+        measured.append(self._weights(net, w, means, seeds))
+        result = xr.concat(measured, xr.Variable("when", ["start", "end"]))
+        result["supports"] = (("seed", "side"), np.array([[v.positive.rank, v.negative.rank] for v in vectors]))
+        result["between"] = ("seed", normalize(w, dim=2).prod(1).sum(1).numpy())
+        return history.assign_coords(seed=list(seeds), side=["positive", "negative"]).merge(result)
 
-    def _end(self, net: MLP | Residual, w, first: list, ranks: np.ndarray, seeds: tuple[int, ...]) -> xr.Dataset:
-        """Singular values and projections of every layer after training, and correlations in the first layer."""
-        layers = list(range(1, len(net.W)))
+    def _weights(self, net: MLP | Residual, w: torch.Tensor, means: torch.Tensor, seeds: tuple[int, ...]) -> xr.Dataset:
+        """Singular values and projections of every layer, and correlations in the first layer.
+
+        ``with_mean`` has the correlations with the means of the classes, toward which neurons turn early in training.
+        """
         svd = [finite_svd(W.data.double().mT) for W in net.W[:-1]]  # rows are neurons
         top = min(TOP, self.width, self.d)
-        singular = torch.stack([S[:, :top] for _, S in svd], 1)
-        projected = torch.stack([(U * S[:, None])[..., :2] for U, S in svd], 1)
         variables = {
-            "singular": (("seed", "layer", "rank"), singular),
-            "start": (("seed", "layer"), torch.stack(first, 1)),
-            "projected": (("seed", "layer", "neuron", "axis"), projected),
+            "singular": (("seed", "layer", "rank"), torch.stack([S[:, :top] for _, S in svd], 1)),
+            "projected": (
+                ("seed", "layer", "neuron", "axis"),
+                torch.stack([(U * S[:, None])[..., :2] for U, S in svd], 1),
+            ),
             "correlation": (("seed", "neuron"), self.correlations(net, w)),
+            "with_mean": (("seed", "neuron"), self.correlations(net, means)),
             "outer": (("seed", "neuron"), net.W[-1].data[..., 0].double()),
-            "supports": (("seed", "side"), torch.from_numpy(ranks)),
-            "between": (("seed",), (normalize(w, dim=2).prod(1)).sum(1)),
         }
-        coords = {"seed": list(seeds), "layer": layers, "rank": range(1, top + 1), "side": ["positive", "negative"]}
+        coords = {"seed": list(seeds), "layer": range(1, len(net.W)), "rank": range(1, top + 1)}
         return xr.Dataset({k: (dims, np.asarray(v)) for k, (dims, v) in variables.items()}, coords=coords)
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        name, figure = "the networks before training", self.ids[0]
+        ids = tuple(f"{figure}.{claim}" for claim in ("aligned", "rank-*", "fall-*", "beyond-means"))
+        return [Control(name, ids, untrained(result))]
 
     @abstractmethod
     def correlations(self, net: MLP | Residual, w: torch.Tensor) -> torch.Tensor:
@@ -137,7 +153,7 @@ class Rays(TrainedStudy):
 
         Args:
             net: The networks.
-            w: w₊ and w₋ of every seed, (seed, 2, d).
+            w: w₊ and w₋ of every seed, or two other vectors, (seed, 2, d).
         """
 
 

@@ -12,7 +12,7 @@ from relulab.lab.show.figure import legend, panels
 from relulab.nets.initial import residual_default
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
-from relulab.subjects.bias.studies.rays.claims import aligned, rank_two
+from relulab.subjects.bias.studies.rays.claims import aligned, beyond_means, rank_two
 from relulab.subjects.bias.studies.rays.drawing import correlations, history, projected, singular_values
 from relulab.subjects.bias.studies.rays.rays import Rays, cosines
 
@@ -70,7 +70,8 @@ class ResidualRays(Rays):
             "the closer max-margin direction",
         )
         ranks = [c for layer in result.layer.values.tolist() for c in rank_two("IB.F2", result, layer)]
-        return [aligned("IB.F2.aligned", says, direction, result), *ranks]
+        found = [aligned("IB.F2.aligned", says, direction, result), beyond_means("IB.F2.beyond-means", result)]
+        return [*found, *ranks]
 
 
 STUDY = ResidualRays

@@ -12,7 +12,7 @@ from relulab.lab.trained_study import Slope
 from relulab.nets.initial import torch_default
 from relulab.nets.mlp import MLP
 from relulab.nets.residual import Residual
-from relulab.subjects.bias.studies.rays.claims import aligned, rank_two
+from relulab.subjects.bias.studies.rays.claims import aligned, beyond_means, rank_two
 from relulab.subjects.bias.studies.rays.drawing import correlations, history, projected, singular_values
 from relulab.subjects.bias.studies.rays.rays import Rays, cosines
 
@@ -65,7 +65,8 @@ class TwoLayerRays(Rays):
     def claims(self, result: xr.Dataset) -> list[Claim]:
         says = "Most neurons align with the max-margin direction of their sign"
         direction = "the max-margin direction of their sign"
-        return [aligned("IB.F1.aligned", says, direction, result), *rank_two("IB.F1", result, 1)]
+        found = [aligned("IB.F1.aligned", says, direction, result), beyond_means("IB.F1.beyond-means", result)]
+        return [*found, *rank_two("IB.F1", result, 1)]
 
 
 STUDY = TwoLayerRays

@@ -10,14 +10,20 @@ from pydantic import AfterValidator, PositiveFloat, PositiveInt
 
 from relulab.core.seeds import Role, stream
 from relulab.lab.claim import Claim, half_width
+from relulab.lab.control import Control
 from relulab.lab.study import Study, Tick, Unit, distinct
 from relulab.subjects.distillation.studies.risk_against_bound.claims import bound_claims, rate_claims
 from relulab.subjects.distillation.studies.risk_against_bound.drawing import curves, random_tasks
 from relulab.subjects.distillation.terms import ANGLES, DEGREE, SIZES
 from relulab.subjects.distillation.tools.angle_laws import RIGHT, Angular, PolynomialAngles
 from relulab.subjects.distillation.tools.bound import margin_bound, polynomial_bound, transfer_bound
+from relulab.subjects.distillation.tools.learners import Learner, less_biased
 from relulab.subjects.distillation.tools.nested import nested_students
 from relulab.subjects.distillation.tools.risk_curve import angular_risks
+
+OTHER = less_biased(10.0)
+"""minimizers of the loss that are not found by gradient descent, with a random part ten times as long as the rest"""
+FEWER = 4  # their risks are large, so a fourth of the transfer sets is enough
 
 
 class RiskAgainstBound(Study):
@@ -37,6 +43,7 @@ class RiskAgainstBound(Study):
         **SIZES, **DEGREE, **ANGLES,
         "ŵ": "the student, the teacher's weights w* projected onto the span of the points", "w*": "the teacher",
     }  # fmt: skip
+    version: ClassVar = 2  # 2: risks of other minimizers, for the controls
     presets: ClassVar = {
         "smoke": {"seeds": 5, "sets": 5, "d": 20, "tasks": 5, "task_sets": 10},
         "quick": {"seeds": 10, "sets": 40},
@@ -93,14 +100,16 @@ class RiskAgainstBound(Study):
         return dataset.expand_dims(seed=[seed])
 
     def _curves(self, seed: int, tick: Tick) -> xr.Dataset:
-        means, left = [], []
+        means, left, others = [], [], []
         for i, law in enumerate(self.laws.values()):
             rng, task = stream(self.root, Role.TRAIN, seed, i), Angular(self.d, law)
             means.append(angular_risks(task, self.n, self.sets, rng).mean(0))
             nested = nested_students(task.draw(rng, self.d), task.e1)
             left.append(float((nested.students()[-1] - nested.w_star).norm()))
+            others.append(angular_risks(task, self.n, max(2, self.sets // FEWER), rng, OTHER).mean(0))
             tick(self.sets)
-        data = {"risk": (("law", "n"), np.stack(means)), "left": (("law",), np.array(left))}
+        dims = ("law", "n")
+        data = {"risk": (dims, np.stack(means)), "other_risk": (dims, np.stack(others)), "left": (("law",), left)}
         return xr.Dataset(data, {"law": list(self.laws), "n": self.n})
 
     def _random(self, seed: int, tick: Tick) -> xr.Dataset:
@@ -112,14 +121,23 @@ class RiskAgainstBound(Study):
             n = int(rng.integers(1, d))
             kappa = float(np.exp(rng.uniform(np.log(0.2), np.log(4))))
             law = PolynomialAngles(kappa, RIGHT if rng.random() < 0.5 else float(rng.uniform(0.6, RIGHT)))
-            risks = angular_risks(Angular(d, law), [n], self.task_sets, rng)[:, 0]
-            half = half_width(self.task_sets) * risks.std(ddof=1)
+            risk, low = self._limits(Angular(d, law), n, self.task_sets, rng)
+            other = self._limits(Angular(d, law), n, max(5, self.task_sets // FEWER), rng, OTHER)
             bound, tight = (transfer_bound(law, n, d=d, tight=t).value.item() for t in (False, True))
-            rows.append((d, n, kappa, law.widest, risks.mean(), risks.mean() - half, bound, tight))
+            rows.append((d, n, kappa, law.widest, risk, low, bound, tight, *other))
             tick(1)
-        names = ("task_d", "task_n", "task_kappa", "task_widest", "task_risk", "task_low", "task_bound", "task_tight")
+        names = ("task_d", "task_n", "task_kappa", "task_widest", "task_risk", "task_low", "task_bound", "task_tight",
+                 "task_other_risk", "task_other_low")  # fmt: skip
         columns = np.array(rows, dtype=float).T
         return xr.Dataset({k: ("task", v) for k, v in zip(names, columns, strict=True)}, {"task": range(self.tasks)})
+
+    @staticmethod
+    def _limits(
+        task: Angular, n: int, sets: int, rng: np.random.Generator, learner: Learner | None = None
+    ) -> tuple[float, float]:
+        """The mean risk of students of n points and its lower limit."""
+        risks = angular_risks(task, [n], sets, rng, learner)[:, 0]
+        return float(risks.mean()), float(risks.mean() - half_width(sets) * risks.std(ddof=1))
 
     def bounds(self) -> xr.Dataset:
         """The bounds at every n: theorem 5.3, its tight form, and the corollary for each distribution."""
@@ -140,6 +158,11 @@ class RiskAgainstBound(Study):
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         return [*bound_claims(result, self.bounds(), self.d), *rate_claims(result.risk, self.kappa, self.d)]
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        other = result.assign(risk=result.other_risk, task_risk=result.task_other_risk, task_low=result.task_other_low)
+        name = "students that fit the soft labels, but have a long random part orthogonal to their points"
+        return [Control(name, ("T5.T3.n.tasks", "T5.T3.n.curves", "T5.C2.rate-*"), other)]
 
 
 STUDY = RiskAgainstBound

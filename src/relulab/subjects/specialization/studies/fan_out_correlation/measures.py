@@ -5,8 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from relulab.nets.mlp import MLP
-from relulab.subjects.specialization.tools.pruning import prune
 from relulab.subjects.specialization.tools.refit import refit
+from relulab.subjects.specialization.tools.two_layer_pruning import prune_two_layers
 
 
 @torch.no_grad()
@@ -36,7 +36,7 @@ def strongest_of(net: MLP, x: Float[Tensor, "N d"], n: int, epsilon: float) -> M
         n: Number of nodes to keep.
         epsilon: Alignment error up to which nodes are merged.
     """
-    small = prune(net, x, epsilon=epsilon, keep=n, refit=False).net
+    small = prune_two_layers(net, x, epsilon=epsilon, keep=n, refit=False).net
     refit(small, small.layers(x)[0][0], MLP.of(net.module()).double()(x)[0])
     return small
 

@@ -7,9 +7,11 @@ import torch
 import xarray as xr
 from matplotlib.figure import Figure
 from pydantic import PositiveInt
+from torch import Tensor
 
 from relulab.core.seeds import Role, stream
 from relulab.data.task import Task
+from relulab.lab.control import Control
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.correlation import rho_mean
 from relulab.subjects.specialization.studies.fan_out_correlation.claims import (
@@ -20,6 +22,7 @@ from relulab.subjects.specialization.studies.fan_out_correlation.claims import (
 )
 from relulab.subjects.specialization.studies.fan_out_correlation.drawing import fan_outs, pruning
 from relulab.subjects.specialization.studies.fan_out_correlation.measures import lost_share, some_of, strongest_of
+from relulab.subjects.specialization.studies.shuffled import shuffled
 from relulab.subjects.specialization.studies.statements import Statement
 from relulab.subjects.specialization.studies.two_layer_students import SMOKE, Correlation, TwoLayer, end_loss
 from relulab.subjects.specialization.tools.observation import Observation
@@ -39,7 +42,7 @@ class FanOutCorrelation(TwoLayer):
     """
 
     name: ClassVar = "fan-out-correlation"
-    ids: ClassVar = ("SS.F5",)
+    ids: ClassVar = ("SS.F5", "S0.F3")
     title: ClassVar = "Fan-out versus specialization"
     source: ClassVar = "SS figure 5; S0 figure 3"
     presets: ClassVar = {"smoke": SMOKE, "quick": {"seeds": 8, "epochs": 20}}
@@ -54,7 +57,8 @@ class FanOutCorrelation(TwoLayer):
         "squares); thin lines are seeds, thick lines medians. Our addition: it tests that un-specialized nodes can be "
         "removed.",
     }
-    version: ClassVar = 3  # 2: the widest students are pruned as well; 3: the variable "specialized" was renamed
+    # 2: the widest students are pruned as well; 3: the variable "specialized" was renamed; 4: pruned before training
+    version: ClassVar = 4
 
     m: PositiveInt = 10
     """number of hidden nodes of the teacher"""
@@ -84,18 +88,26 @@ class FanOutCorrelation(TwoLayer):
         """
         if over < max(self.over) or self.slope:  # pruning is for plain ReLUs
             return {}
-        points, shares = task.held_out(), []
+        points, start = task.held_out(), self.students(task, over)
+        lost, before, of_seed = [], [], {}
         for i, seed in enumerate(task.seeds):
-            x, net = points.of_lane(i)[0].double(), student.lane(i)
-            fit, test = x[: len(x) // 2][:PRUNED_ON], x[len(x) // 2 :][:PRUNED_ON]
-            if not all(p.isfinite().all() for p in net.parameters()):  # training diverged
-                shares.append([[math.nan] * len(self.kept)] * 2)
-                continue
-            chance = torch.from_numpy(stream(self.root, Role.CHANCE, seed).permutation(net.widths[1]))
-            pruned = [lost_share(net, strongest_of(net, fit, n, NEAR), test) for n in self.kept]
-            shares.append([pruned, [lost_share(net, some_of(net, fit, chance[:n]), test) for n in self.kept]])
-        lost = torch.tensor(shares, dtype=torch.float64)
-        return {"lost": (("lane", "cut"), lost[:, 0]), "lost_by_chance": (("lane", "cut"), lost[:, 1])}
+            x = points.of_lane(i)[0].double()
+            if seed not in of_seed:  # all polarities of a seed start with the same weights
+                of_seed[seed] = self._pruned(start.lane(i), x, seed)
+            lost.append(self._pruned(student.lane(i), x, seed))
+            before.append(of_seed[seed])
+        found = {"": torch.tensor(lost), "_before": torch.tensor(before)}
+        kinds = enumerate(("lost", "lost_by_chance"))
+        return {f"{name}{when}": (("lane", "cut"), values[:, k]) for k, name in kinds for when, values in found.items()}
+
+    def _pruned(self, net: MLP, x: Tensor, seed: int) -> list[list[float]]:
+        """Return the shares of variance lost when a network is pruned by contribution, and at random."""
+        fit, test = x[: len(x) // 2][:PRUNED_ON], x[len(x) // 2 :][:PRUNED_ON]
+        if not all(p.isfinite().all() for p in net.parameters()):  # training diverged
+            return [[math.nan] * len(self.kept)] * 2
+        chance = torch.from_numpy(stream(self.root, Role.CHANCE, seed).permutation(net.widths[1]))
+        pruned = [lost_share(net, strongest_of(net, fit, n, NEAR), test) for n in self.kept]
+        return [pruned, [lost_share(net, some_of(net, fit, chance[:n]), test) for n in self.kept]]
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         figures = {"fan-out": fan_outs(result.sel(epoch=self.epochs), self.polarity, self.over)}
@@ -107,6 +119,17 @@ class FanOutCorrelation(TwoLayer):
         rho = result.rho_mean.sel(epoch=self.epochs, drop=True).mean(("over", "polarity"), skipna=False)
         words = f"ρ_mean, the mean over teacher nodes of the best correlation, after {self.epochs} epochs"
         return {words: rho, **end_loss(result, self.epochs)}
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        other = {} if self.slope else {"lost": result.lost_by_chance.roll(seed=1)}
+        return [
+            Control("fan-outs assigned to the students at random", ("SS.F5.follow", "SS.F5.small", "SS.F5.corner"),
+                    shuffled(result, "student", "fan_out", root=self.root)),
+            Control("polarities assigned to the teachers at random", ("SS.F5.polarized-harder", "SS.F5.width-helps"),
+                    shuffled(result, "polarity", "rho_mean", root=self.root)),
+            Control("random nodes of another seed in the place of those that contribute most", ("SS.F5.prunable",),
+                    result.assign(other)),
+        ]  # fmt: skip
 
     def statements(self, result: xr.Dataset) -> list[Statement]:
         last = result.sel(epoch=self.epochs)

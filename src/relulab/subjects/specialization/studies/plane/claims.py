@@ -1,10 +1,29 @@
 """Claims about SS figure 3 and S0 figure 2: students in the plane."""
 
 import numpy as np
+import torch
 import xarray as xr
 
 from relulab.lab.claim import rank_correlation
+from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.studies.statements import Statement
+from relulab.subjects.specialization.tools.nodes import Nodes
+
+
+def with_another_teacher(result: xr.Dataset) -> xr.Dataset:
+    """Return the first and the last moment, with alignment errors relative to the teacher of the seed before.
+
+    Args:
+        result: The result of the study.
+    """
+    ends = result.isel(step=[0, -1]).transpose("step", "seed", ...)
+    other = ends.roll(seed=1)
+    star, students = (
+        Nodes(*(torch.from_numpy(data[name].values.copy()) for name in names))
+        for data, names in ((other, ("w_star", "b_star")), (ends, ("w", "b")))
+    )
+    errors = [alignment(star, Nodes(students.w[i], students.b[i])).numpy() for i in range(2)]
+    return ends.assign(error=(("step", "seed", "node", "student"), np.stack(errors)))
 
 
 def statements(result: xr.Dataset, tolerance: float) -> list[Statement]:
@@ -38,7 +57,7 @@ def _aligned(first: xr.Dataset, last: xr.Dataset, tolerance: float) -> list[Stat
     return [
         Statement(
             "SS.F3.aligned",
-            "In most seeds, every teacher node gets a student on its line",
+            "In most seeds, every teacher node gets an aligned student",
             (at_end <= tolerance).values.astype(float),
             bound=0.5,
             note=f"In {covered} of {seeds} seeds, every teacher node has a student with an error up to {tolerance:g}.",

@@ -13,15 +13,17 @@ from pydantic import PositiveFloat, PositiveInt
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Points, Task
 from relulab.lab.claim import Claim
+from relulab.lab.control import Control
 from relulab.lab.show.animation import Animation
 from relulab.lab.study import Tick, Unit, blocks
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.studies.leaky_students import LeakyStudents
-from relulab.subjects.specialization.studies.plane.claims import statements
+from relulab.subjects.specialization.studies.plane.claims import statements, with_another_teacher
 from relulab.subjects.specialization.studies.plane.drawing import frames, lines, students
 from relulab.subjects.specialization.studies.plane.measures import hidden, share
+from relulab.subjects.specialization.studies.shuffled import before_training
 from relulab.subjects.specialization.studies.statements import claimed
 from relulab.subjects.specialization.studies.two_layer_students import STEP, step_flops
 from relulab.subjects.specialization.tools.nodes import Nodes
@@ -182,6 +184,12 @@ class Plane(LeakyStudents):
 
     def animations(self, result: xr.Dataset) -> dict[str, Animation]:
         return {"lines": lines(result.isel(seed=0))}
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        return [
+            Control("students before training", ("SS.F3.share",), before_training(result, "step")),
+            Control("the teacher of another seed", ("SS.F3.*", "S0.F2.*"), with_another_teacher(result)),
+        ]
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         # Seeds whose training diverged have no value.

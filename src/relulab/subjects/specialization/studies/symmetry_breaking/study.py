@@ -13,7 +13,9 @@ from relulab.core.angle import angles, norms
 from relulab.core.seeds import Role, stream
 from relulab.flow.adaptive import Weights, flow
 from relulab.lab.claim import Claim
+from relulab.lab.control import Control
 from relulab.lab.study import Study, Tick, Unit, distinct
+from relulab.subjects.specialization.studies.shuffled import shuffled
 from relulab.subjects.specialization.studies.symmetry_breaking.claims import broken, equal
 from relulab.subjects.specialization.studies.symmetry_breaking.drawing import ratios
 from relulab.subjects.specialization.theorems.norm_ratio import common_residue, multiplied
@@ -51,6 +53,8 @@ class SymmetryBreaking(Study):
         "section 5.3, which has no figure for them."
     }
 
+    version: ClassVar = 2  # 2: paths without an advantage, and angles with another vector
+
     n: Annotated[int, Ge(2)] = 5
     """number of students"""
     d: Annotated[int, Ge(2)] = 10
@@ -69,7 +73,7 @@ class SymmetryBreaking(Study):
     """number of seeds; each draws directions with w_kᵀw* > 0, norms and a_k between ½ and 1½ of their means"""
 
     def units(self) -> list[Unit]:
-        paths = len(self.start) + len(self.extra)
+        paths = len(self.start) + 2 * len(self.extra)
         # A path takes about a tenth of a second on one core, mostly in Python: count the flops of that time.
         return [Unit(f"seed{seed}", {"seed": seed}, paths, 2e9 * paths) for seed in range(self.seeds)]
 
@@ -84,24 +88,28 @@ class SymmetryBreaking(Study):
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
         seed = unit.values["seed"]
         w_star, W, a = self.students(seed)
-        equal, broken, rate = [], [], []
+        other = stream(self.root, Role.CHANCE, seed).standard_normal(self.d)  # for a control
+        equal, broken, without = [], [], []
         for start in self.start:
             path = self._path(w_star, start * W, a, 0.0, np.linspace(0, self.time, INTERVALS + 1))
-            equal.append((np.log(norms(path)), angles(path, w_star)))
+            equal.append((np.log(norms(path)), angles(path, w_star), angles(path, other)))
             tick(1)
         for extra in self.extra:
             window = self.settled + np.array([0, 1 / extra])
             times = np.concatenate([np.linspace(0, self.span / extra, INTERVALS + 1), window])
-            lead = _lead(np.log(norms(self._path(w_star, self.start[0] * W, a, extra, times))))
-            broken.append(lead[:-2])
-            rate.append((lead[-1] - lead[-2]) * extra)
-            tick(1)
+            for leads, size in ((broken, extra), (without, 0.0)):
+                leads.append(_lead(np.log(norms(self._path(w_star, self.start[0] * W, a, size, times)))))
+                tick(1)
+        leads, leads_without, extras = np.stack(broken), np.stack(without), np.array(self.extra)
         data = xr.Dataset(
             {
                 "log_norm": (("start", "moment", "student"), np.stack([e[0] for e in equal])),
                 "angle": (("start", "moment", "student"), np.stack([e[1] for e in equal])),
-                "lead": (("extra", "moment"), np.stack(broken)),
-                "rate": ("extra", rate),
+                "other_angle": (("start", "moment", "student"), np.stack([e[2] for e in equal])),
+                "lead": (("extra", "moment"), leads[:, :-2]),
+                "rate": ("extra", (leads[:, -1] - leads[:, -2]) * extras),
+                "lead_without": (("extra", "moment"), leads_without[:, :-2]),
+                "rate_without": ("extra", (leads_without[:, -1] - leads_without[:, -2]) * extras),
             },
             coords={
                 "start": list(self.start), "extra": list(self.extra),
@@ -117,6 +125,20 @@ class SymmetryBreaking(Study):
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         return {"ratios": ratios(self._ordered(result), self.time, self.span)}
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        without = result.assign(lead=result.lead_without, rate=result.rate_without)
+        # The log of the lead in place of the first log norm, and 0 in place of the others, gives the same ratios.
+        lead = result.lead.sel(extra=max(self.extra), drop=True)
+        leading = (lead * (result.student == 1)).broadcast_like(result.log_norm).transpose(*result.log_norm.dims)
+        return [
+            Control("students of which one has an extra residue", ("S0.T7.constant",), result.assign(log_norm=leading)),
+            Control("the angles with a random vector in the place of w*", ("S0.T7.align",),
+                    result.assign(angle=result.other_angle)),
+            Control("initial norms assigned to the paths at random", ("S0.T7.small-start",),
+                    shuffled(result, "start", "angle", root=self.root)),
+            Control("students without an extra residue", ("S0.T7.break", "S0.T7.rate", "S0.T7.for-ever"), without),
+        ]  # fmt: skip
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         result = self._ordered(result)

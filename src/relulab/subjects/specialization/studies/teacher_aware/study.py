@@ -2,19 +2,22 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 import torch
 import xarray as xr
 from annotated_types import Ge, Len
+from jaxtyping import Float64
 from matplotlib.figure import Figure
 from pydantic import AfterValidator, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim
+from relulab.lab.control import Control
 from relulab.lab.study import Tick, Unit, distinct
 from relulab.nets.initial import small_normal
 from relulab.subjects.specialization.studies.leaky_students import LeakyStudents
-from relulab.subjects.specialization.studies.teacher_aware.claims import KINDS, claims
+from relulab.subjects.specialization.studies.teacher_aware.claims import KINDS, OTHER, claims
 from relulab.subjects.specialization.studies.teacher_aware.drawing import losses
 from relulab.subjects.specialization.studies.two_layer_students import STEP, Widths, step_flops, unstacked
 from relulab.subjects.specialization.tools.near_boundaries import NearBoundaries
@@ -22,6 +25,15 @@ from relulab.subjects.specialization.tools.nodes import lowest
 from relulab.subjects.specialization.tools.observation import Observer
 from relulab.subjects.specialization.tools.teacher import teacher
 from relulab.train.fit import fit
+
+LANES = (*KINDS, OTHER)  # kinds of training points, in the order of lanes
+
+
+class Further(Gaussian):
+    """Normal inputs that are disjoint from those of ``Gaussian`` in the same seed."""
+
+    def draw(self, rng: np.random.Generator, n: int) -> Float64[np.ndarray, "n d"]:
+        return super().draw(rng, 2 * n)[n:]
 
 
 class TeacherAware(LeakyStudents):
@@ -61,6 +73,7 @@ class TeacherAware(LeakyStudents):
         "(blue, solid, circles) training points. Lines are means over the seeds, shaded areas 95% intervals. With few "
         "points, teacher-aware data lead to a much lower evaluation loss. Answers figure 9 of SS."
     }
+    version: ClassVar = 2  # 2: other teacher-agnostic points, and losses before training, for controls
 
     d: PositiveInt = 100
     """input dimension"""
@@ -108,7 +121,7 @@ class TeacherAware(LeakyStudents):
         return self
 
     def units(self) -> list[Unit]:
-        steps = 2 * self.seeds * self.epochs * self.steps
+        steps = len(LANES) * self.seeds * self.epochs * self.steps
         return [
             Unit(
                 f"over{over}-points{N}",
@@ -122,16 +135,17 @@ class TeacherAware(LeakyStudents):
 
     def task(self, N: int) -> Task:
         """The learning task with N training points; lanes are ordered by seed, then by the kind of points."""
-        seeds = [seed for seed in range(self.seeds) for _ in KINDS]
+        seeds = [seed for seed in range(self.seeds) for _ in LANES]
         star = teacher(
             (self.d, self.m, self.C), seeds=seeds, polarity=self.polarity, bias=self.teacher_bias, root=self.root,
             slope=self.slope_of_teachers,
         )  # fmt: skip
         plain = Gaussian(self.d, self.sigma)
+        agnostic = {"agnostic": plain, OTHER: Further(self.d, self.sigma)}
         inputs = [
-            NearBoundaries(lowest(star, i), self.sigma, self.near, self.far, self.on_boundary)
-            if kind == "aware" else plain
-            for i, kind in enumerate([*KINDS] * self.seeds)
+            agnostic[kind] if kind in agnostic
+            else NearBoundaries(lowest(star, i), self.sigma, self.near, self.far, self.on_boundary)
+            for i, kind in enumerate([*LANES] * self.seeds)
         ]  # fmt: skip
         return Task(
             star, inputs, held_out_inputs=plain, seeds=seeds, n_train=N, n_held_out=self.n_held_out, root=self.root,
@@ -145,21 +159,31 @@ class TeacherAware(LeakyStudents):
             (self.d, over * self.m, self.C), task.seeds, std=self.student_std, root=self.root, slope=self.slope,
             dtype=task.dtype,
         )  # fmt: skip
+        untrained = Observer(task.teacher, task.train())(student).loss
         course = fit(
             student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training()
         )
-        variables: dict[str, Any] = {"diverged_at": ("lane", course.diverged_at.values)}
+        variables: dict[str, Any] = {
+            "diverged_at": ("lane", course.diverged_at.values), "train_before": ("lane", untrained.numpy()),
+        }  # fmt: skip
         for name, points in (("train", task.train()), ("evaluation", task.held_out())):
             snapshot = Observer(task.teacher, points)(student)
             variance = points.Y.double().var(1, correction=0).mean(-1)
             variables |= {name: ("lane", snapshot.loss.numpy()), f"{name}_variance": ("lane", variance.numpy())}
         variables["best"] = (("lane", "node"), snapshot.rho.amax(-1).numpy())  # of the held-out points, which come last
         data = xr.Dataset(variables, coords={"node": range(1, self.m + 1)})
-        data = unstacked(data, seed=list(task.seeds), data=[*KINDS] * self.seeds)
+        data = unstacked(data, seed=list(task.seeds), data=[*LANES] * self.seeds)
         return data.assign_coords(over=over, points=N).expand_dims(("over", "points"))
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
         return {"losses": losses(result, self.over)}
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        alike = result.sel(data=[OTHER, "agnostic"]).assign_coords(data=list(KINDS))
+        return [
+            Control("students before training", ("SS.F9.train-*",), result.assign(train=result.train_before)),
+            Control("other teacher-agnostic data in the place of teacher-aware data", ("SS.F9.*",), alike),
+        ]
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         return claims(result)

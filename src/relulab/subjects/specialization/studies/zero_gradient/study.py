@@ -15,6 +15,7 @@ from torch import Tensor
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.claim import Claim
+from relulab.lab.control import Control
 from relulab.lab.study import Study, Tick, Unit
 from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
@@ -23,8 +24,8 @@ from relulab.subjects.specialization.studies.zero_gradient.claims import NEAR, c
 from relulab.subjects.specialization.studies.zero_gradient.drawing import alignments, merging, pruning
 from relulab.subjects.specialization.tools.levenberg_marquardt import Fit, levenberg_marquardt
 from relulab.subjects.specialization.tools.nodes import lowest
-from relulab.subjects.specialization.tools.pruning import prune
 from relulab.subjects.specialization.tools.teacher import teacher
+from relulab.subjects.specialization.tools.two_layer_pruning import prune_two_layers
 from relulab.train.sgd import sgd
 
 MERGED = tuple(10.0**k for k in range(-8, 0))  # tolerances of merging
@@ -62,6 +63,7 @@ class ZeroGradient(Study):
         "nodes kept. Thin lines are seeds, the thick line is the median, and the dashed line is the width of the "
         "teacher. Our addition, to theorem 2 of SS.",
     }
+    version: ClassVar = 2  # 2: alignment with another teacher, and students pruned before training, for controls
 
     d: PositiveInt = 10
     """input dimension"""
@@ -101,12 +103,20 @@ class ZeroGradient(Study):
         """Numbers of nodes to which wide students are pruned."""
         return range(1, min(3, self.wide) * self.m + 1)
 
+    def teacher(self, seed: int) -> MLP:
+        """The teacher of a seed."""
+        return teacher((self.d, self.m, self.C), seeds=[seed], polarity=self.polarity, root=self.root)
+
+    def start(self, over: int, seed: int) -> MLP:
+        """The student of a seed before training."""
+        return small_normal((self.d, over * self.m, self.C), [seed], root=self.root)
+
     def student(self, unit: Unit, tick: Tick) -> tuple[MLP, MLP, Task, Fit]:
         """Return the teacher, the student at zero gradient, the task, and the result of the fit."""
         over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
-        star = teacher((self.d, self.m, self.C), seeds=[seed], polarity=self.polarity, root=self.root)
+        star = self.teacher(seed)
         task = Task(star, Gaussian(self.d, self.sigma), seeds=[seed], n_train=N, n_held_out=5000, root=self.root)
-        student = small_normal((self.d, over * self.m, self.C), [seed], root=self.root)
+        student = self.start(over, seed)
         sgd(student, task, epochs=self.epochs, tick=tick)
         star, student = star.double(), student.double()
         x = task.train().of_lane(0)[0].double()
@@ -118,10 +128,15 @@ class ZeroGradient(Study):
         x = task.held_out().of_lane(0)[0].double()
         distance = alignment(lowest(star), lowest(student), either_side=True)
         epsilon = distance.amin(1)
-        merged = [prune(student, x, epsilon=e, keep=10**9, refit=False) for e in MERGED]
+        other = alignment(lowest(self.teacher(unit.values["seed"] + 1)), lowest(student), either_side=True)
+        merged = [prune_two_layers(student, x, epsilon=e, keep=10**9, refit=False) for e in MERGED]
         over, N, seed = (unit.values[key] for key in ("over", "N", "seed"))
-        pruned = [prune(student, x, epsilon=NEAR, keep=n, refit=False).lost for n in self.kept if over == self.wide]
-        lost = pruned or [np.nan] * len(self.kept)
+        lost, lost_before = ([np.nan] * len(self.kept) for _ in range(2))
+        if over == self.wide:
+            lost, lost_before = (
+                [prune_two_layers(net, x, epsilon=NEAR, keep=n, refit=False).lost for n in self.kept]
+                for net in (student, self.start(over, seed).double())
+            )
         with torch.no_grad():
             gap = float((student(x) - star(x)).square().mean())
         data = xr.Dataset(
@@ -130,12 +145,15 @@ class ZeroGradient(Study):
                 "residual": math.sqrt(fit.loss),
                 "fits": float(fit.steps),
                 "epsilon": ("node", epsilon.numpy()),
+                "epsilon_other": ("node", other.amin(1).numpy()),
                 "strength": ("node", star.W[1].data[0].norm(dim=-1).numpy()),
                 "loss": gap,
                 "change": ("merged", [p.largest for p in merged]),
                 "left": ("merged", [float(p.net.widths[1]) for p in merged]),
                 "spare": share_of(student, distance.amin(0) > NEAR, x),
+                "spare_other": share_of(student, other.amin(0) > NEAR, x),
                 "lost": ("kept", lost),
+                "lost_before": ("kept", lost_before),
             },
             coords={"node": range(1, self.m + 1), "merged": list(MERGED), "kept": list(self.kept)},
         )
@@ -148,6 +166,13 @@ class ZeroGradient(Study):
             "merging": merging(narrow),
             "pruning": pruning(wide.lost, self.m),
         }
+
+    def controls(self, result: xr.Dataset) -> list[Control]:
+        other = result.assign(epsilon=result.epsilon_other, spare=result.spare_other)
+        return [
+            Control("the teacher of another seed", ("SS.X1.slope", "SS.X1.spare"), other),
+            Control("students before training", ("SS.X1.cut",), result.assign(lost=result.lost_before)),
+        ]
 
     def claims(self, result: xr.Dataset) -> list[Claim]:
         narrow, wide = (fitted(result.sel(over=over), self.tolerance) for over in (self.over, self.wide))

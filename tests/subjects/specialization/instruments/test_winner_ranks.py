@@ -1,5 +1,7 @@
 """Mean rank of the final winners against its definition, one teacher node at a time."""
 
+import statistics
+
 import numpy as np
 import pytest
 import torch
@@ -9,14 +11,18 @@ from hypothesis import strategies as st
 import relulab
 
 
-def naive_mean_rank(rho: np.ndarray, rho_final: np.ndarray) -> float:
+def naive_ranks(rho: np.ndarray, rho_final: np.ndarray) -> list[float]:
     m, n = rho.shape
     ranks = []
     for j in range(m):
         winner = max(range(n), key=lambda k, j=j: rho_final[j, k])
         better = sum(1 for k in range(n) if rho[j, k] > rho[j, winner])
         ranks.append(better / (n - 1) if n > 1 else 0.0)
-    return sum(ranks) / m
+    return ranks
+
+
+def naive_mean_rank(rho: np.ndarray, rho_final: np.ndarray) -> float:
+    return sum(naive_ranks(rho, rho_final)) / len(rho)
 
 
 def distinct(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -32,6 +38,12 @@ def test_mean_rank_equals_loop(m, n, ties, seed):
     rho_final = distinct(rng, m, n)
     got = relulab.specialization.mean_rank(torch.from_numpy(rho), torch.from_numpy(rho_final))
     assert float(got) == pytest.approx(naive_mean_rank(rho, rho_final), abs=1e-14)
+    ranks, middle = (
+        f(torch.from_numpy(rho), torch.from_numpy(rho_final))
+        for f in (relulab.specialization.winner_ranks, relulab.specialization.median_rank)
+    )
+    assert ranks.tolist() == pytest.approx(naive_ranks(rho, rho_final), abs=1e-14)
+    assert float(middle) == pytest.approx(statistics.median(naive_ranks(rho, rho_final)), abs=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -1,0 +1,1 @@
+"""Paths of low loss between students (SS appendix E)."""

@@ -1,0 +1,1 @@
+"""Norms of weights before BatchNorm (LM theorem 3)."""

@@ -1,0 +1,1 @@
+"""The mean dynamics of LM theorem 2 beside SGD."""

@@ -1,0 +1,1 @@
+"""SS theorems 3 and 4: number of points versus K, d and ε."""
