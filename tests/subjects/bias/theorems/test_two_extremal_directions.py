@@ -85,9 +85,9 @@ def test_the_scale_of_the_points_does_not_matter(scale):
     assert two_extremal_directions(data.X * scale, data.y, starts=32, exchanged=True).verdict is Verdict.REFUTED
 
 
-def test_points_of_very_different_lengths_refute_nothing():
+def test_points_of_very_different_lengths():
     X = torch.tensor([[0, 1], [1e-10, 1e-10], [-1, 0], [-1, -1]]).double()
-    assert two_extremal_directions(X, torch.tensor([1, 1, -1, -1]), starts=16).verdict is not Verdict.REFUTED
+    assert two_extremal_directions(X, torch.tensor([1, 1, -1, -1]), starts=16).verdict is Verdict.HOLDS
     data = OppositeOrthants(3).draw(stream(4, Role.DEMONSTRATION, 9), 10)
     for seed in range(3):
         lengths = torch.from_numpy(10.0 ** stream(seed, Role.DEMONSTRATION, 9).uniform(-8, 7, (10, 1)))

@@ -77,7 +77,7 @@ def extremal_directions(
     y: Numbers,
     *,
     starts: int = 512,
-    rounds: int = 150,
+    rounds: int = 250,
     steps: int = 24,
     rng: np.random.Generator | None = None,
 ) -> Extremal:

@@ -36,7 +36,7 @@ from scipy.optimize import linprog
 
 from relulab.core.errors import UserError
 
-TOLERANCE = 1e-10  # largest value that counts as 0, for cosines, for G relative to Σ_i ‖x_i‖/2, and for multipliers λ
+TOLERANCE = 1e-12  # largest value that counts as 0, for cosines, for G relative to Σ_i ‖x_i‖/2, and for multipliers λ
 MOST = 12  # largest number of points in P, since all subsets of P may be examined
 
 
@@ -143,10 +143,20 @@ def _inside(
             f"expected at most {MOST} points of one class orthogonal to the same direction, got {len(P)}: add a little "
             "noise to the points"
         )
-    B = N @ Q
+    B = _merged(N) @ Q
     subsets = chain.from_iterable(combinations(range(len(P)), k) for k in range(len(P) + 1))
     inside = min(_depth(B, 2 * Q.T @ b + (P[list(S)] @ Q).sum(0)) for S in subsets)
     return inside, max(inside, 0.0) * np.linalg.svd(B, compute_uv=False)[-1] / 2
+
+
+def _merged(rows: Float64[np.ndarray, "q d"]) -> Float64[np.ndarray, "k d"]:
+    """Add up rows of one direction. One λ for all of them, a weighted mean of theirs, has the same largest δ."""
+    rows = rows[rows.any(1)]
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    _, which = np.unique(units.round(12), axis=0, return_inverse=True)
+    merged = np.zeros((int(which.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(merged, which.ravel(), rows)
+    return merged
 
 
 def _climbs(b: Float64[np.ndarray, " d"], P: Float64[np.ndarray, "p d"], N: Float64[np.ndarray, "q d"]) -> bool:
