@@ -67,7 +67,7 @@ def _kind(name: str) -> str:
     return name.split()[0]
 
 
-@pytest.mark.parametrize("id", [id for id in cases() if cases()[id].quick is None or id.startswith("IB.")])
+@pytest.mark.parametrize("id", [id for id in cases() if id != "LM.T5"])  # its cases take half a minute
 def test_every_condition_is_needed_in_some_case(id):
     assert conditions_of(id, QUICK[id])
     assert unguarded(id, QUICK[id]) == set(cases()[id].never_alone)

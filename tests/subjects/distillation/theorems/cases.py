@@ -111,13 +111,13 @@ def deep(n: int, d: int, **options):
     return lambda rng: drawn(n, d)(rng) | {"depth": 2, "epsilon": 0.5, **options}
 
 
-def started(change):
+def started(change, epsilon: float = 0.5):
     """The problem with a start that was drawn as it should be, and then changed."""
 
     def make(rng: np.random.Generator) -> dict:
         problem = drawn(2, 3)(rng)
         start = balanced_start(problem["X"], problem["w_star"], rng, depth=2, norm=1e-3, widths=2)
-        return problem | {"epsilon": 0.5, "start": change(start, rng)}
+        return problem | {"epsilon": epsilon, "start": change(start, rng)}
 
     return make
 
@@ -136,6 +136,8 @@ T2 = Cases(
         Case("a part outside the span that keeps its length", REFUTED, deep(2, 3, constant=True)),
         Case("points in a plane of R³", NOT_APPLICABLE, lambda rng: plane(rng) | {"epsilon": 0.5}),
         Case("a start that is too long", NOT_APPLICABLE, started(lambda W, rng: [100 * w for w in W]), but=("scaled",)),
+        Case("a start that is too long for a smaller ε", NOT_APPLICABLE, started(lambda W, rng: W, epsilon=1e-3),
+             but=("scaled", "float32")),
         Case("a start that is worse than zero", NOT_APPLICABLE, started(turned), but=("scaled", "float32")),
         Case("a start that is not balanced", NOT_APPLICABLE, started(lambda W, rng: [1.001 * W[0], W[1]]),
              but=("scaled",)),
