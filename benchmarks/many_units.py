@@ -52,7 +52,7 @@ class Trivial(rl.Study):
 CODE = """
 import json, resource, sys, time
 from pathlib import Path
-from relulab.lab.run import join, store
+from relulab.lab.run import unit_store
 from relulab import find_study, run_study, Local
 
 spent = {}
@@ -65,7 +65,7 @@ def timed(name, function):
             spent[name] = spent.get(name, 0) + time.perf_counter() - start
     return inner
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-store.Run.joined = timed("join", store.Run.joined)
+unit_store.UnitStore.joined = timed("join", unit_store.UnitStore.joined)
 study = find_study("trivial.py")(count=int(sys.argv[1]))
 study.hash
 import relulab.lab.run.job, relulab.lab.run.engines.local
@@ -92,7 +92,7 @@ def main() -> None:
             folder = Path(name)
             (folder / "trivial.py").write_text(STUDY)
             first = measured(folder, count, workers=2)
-            for lost in ("units/u7.safetensors", "manifest.json"):  # without a manifest, a run is not finished
+            for lost in ("units/u0.safetensors", "manifest.json"):  # without a manifest, a run is not finished
                 next(folder.glob(f"runs/*/*/{lost}")).unlink()
             resumed = measured(folder, count, workers=1)
             again = measured(folder, count, workers=1)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relulab.nets.residual import Residual as Residual
     from relulab.nets.initial import small_normal as small_normal
     from relulab.nets.initial import torch_default as torch_default
+    from relulab.nets.conv_net import conv_net as conv_net
     from relulab.nets.initial import balanced as balanced
     from relulab.nets.initial import residual_default as residual_default
     from relulab.nets.hooks import hidden as hidden

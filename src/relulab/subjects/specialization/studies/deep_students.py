@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 from annotated_types import Ge, Len
 from pydantic import PositiveFloat, PositiveInt
-from torch import Tensor
+from torch import Tensor, nn
 
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
@@ -20,6 +20,7 @@ from relulab.subjects.specialization.instruments.winner_ranks import winner_rank
 from relulab.subjects.specialization.studies.two_layer_students import STEP, Correlation, Widths
 from relulab.subjects.specialization.tools.layer_observation import LayerObservation, LayerObserver
 from relulab.subjects.specialization.tools.luck_teacher import luck_teacher
+from relulab.subjects.specialization.tools.module_observation import ModuleObserver
 from relulab.train.fit import fit
 from relulab.train.probe import Probe, Reading
 
@@ -101,7 +102,12 @@ class DeepStudents(TrainedStudy):
             fresh=self.fresh, root=self.root,
         )  # fmt: skip
 
-    def students(self, task: Task, over: int) -> MLP:
+    def observer(self, task: Task) -> LayerObserver | ModuleObserver:
+        """What measures students, with ``alive`` for each hidden layer."""
+        assert isinstance(task.teacher, MLP)
+        return LayerObserver(task.teacher, task.held_out())
+
+    def students(self, task: Task, over: int) -> nn.Module:
         """The students of a width before training, one lane per lane of the task."""
         norm = None if self.batch_norm == "none" else self.batch_norm
         return torch_default(self.widths(over), task.seeds, root=self.root, batch_norm=norm)
@@ -113,14 +119,14 @@ class DeepStudents(TrainedStudy):
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
         over, seeds = unit.values["over"], unit.values["seeds"]
         task = self.task(seeds)
-        student, observe = self.students(task, over), LayerObserver(task.teacher, task.held_out())
+        student, observe = self.students(task, over), self.observer(task)
         history = fit(
             student, task, epochs=self.epochs, steps=self.steps, batch=self.batch, tick=tick, **self.training(),
             probes=[Probe(self.looks(), lambda net: self.read(observe(net)))],
         )  # fmt: skip
         by_layer = [self.of_layer(history, l, alive) for l, alive in enumerate(observe.alive)]
         data = xr.concat(by_layer, "layer").assign(loss=history.loss, variance=("lane", _variance(task)))
-        data = data.assign_coords(layer=range(len(self.hidden)), lane=list(seeds)).rename(lane="seed")
+        data = data.assign_coords(layer=range(len(by_layer)), lane=list(seeds)).rename(lane="seed")
         return data.assign_coords(over=over).expand_dims("over")
 
     def read(self, seen: LayerObservation) -> Reading:

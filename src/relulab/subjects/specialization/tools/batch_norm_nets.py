@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from relulab.nets.conv_net import drawn
 from relulab.subjects.specialization.tools.batch_statistics import SMALLEST
 from relulab.subjects.specialization.tools.normalized_layers import Linear
 
@@ -60,16 +61,3 @@ def _layer(linear: Linear, order: Order) -> list[nn.Module]:
     if order == "no BatchNorm":
         return [linear, nn.ReLU()]
     return [linear, norm, nn.ReLU()] if order == "before the ReLU" else [linear, nn.ReLU(), norm]
-
-
-def drawn(linear: Linear, rng: np.random.Generator) -> Linear:
-    """Draw the parameters of a linear layer as PyTorch does: uniform, up to 1/√(number of inputs of a node).
-
-    Args:
-        linear: The layer, on the device "meta", so that PyTorch draws nothing itself. It is changed.
-        rng: Random numbers.
-    """
-    bound = linear.weight[0].numel() ** -0.5
-    for name, p in list(linear.named_parameters()):
-        setattr(linear, name, nn.Parameter(torch.from_numpy(rng.uniform(-bound, bound, tuple(p.shape)))))
-    return linear
