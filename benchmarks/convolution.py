@@ -37,7 +37,7 @@ def plain(net: nn.Sequential) -> nn.Sequential:
             part_.load_state_dict(part.state_dict())
             part = part_
         parts.append(part)
-    return nn.Sequential(*parts).to(memory_format=torch.contiguous_format)
+    return nn.Sequential(*parts).to(memory_format=torch.contiguous_format)  # pyrefly: ignore[no-matching-overload]
 
 
 def flops(channels: tuple[int, ...]) -> float:

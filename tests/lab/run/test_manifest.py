@@ -79,6 +79,13 @@ def test_what_was_changed_is_made_again_and_said(run, name):
     assert (run.path / "result.nc").read_bytes() == result
 
 
+def test_a_damaged_record_of_the_device_does_not_count(run):
+    path = run.path / "env.json"
+    path.write_text(path.read_text().replace('"device": "cpu"', '"device": "c0u"'))
+    assert run.device == "c0u" and any("env.json" in words for words in again(run))
+    assert run.device == "cpu" and run.finished
+
+
 def test_a_changed_unit_is_measured_again(run):
     path = next((run.path / "units").glob("*.safetensors"))
     before, whole = path.read_bytes(), read_dataset(run.path / "result.nc")

@@ -88,11 +88,11 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.tools.layer_biases import LayerBiases as LayerBiases
     from relulab.subjects.specialization.tools.layer_biases import batch_norm_biases as batch_norm_biases
     from relulab.subjects.specialization.tools.layer_observation import LayerObserver as LayerObserver
-    from relulab.subjects.specialization.tools.module_observation import ModuleObserver as ModuleObserver
     from relulab.subjects.specialization.tools.luck_conv_teacher import luck_conv_teacher as luck_conv_teacher
     from relulab.subjects.specialization.tools.luck_teacher import luck_teacher as luck_teacher
     from relulab.subjects.specialization.tools.matching import one_to_one as one_to_one
     from relulab.subjects.specialization.tools.mean_dynamics import mean_dynamics as mean_dynamics
+    from relulab.subjects.specialization.tools.module_observation import ModuleObserver as ModuleObserver
     from relulab.subjects.specialization.tools.near_boundaries import NearBoundaries as NearBoundaries
     from relulab.subjects.specialization.tools.nodes import Nodes as Nodes
     from relulab.subjects.specialization.tools.nodes import lowest as lowest

@@ -35,9 +35,7 @@ class ConvStudents(DeepStudents):
     n_held_out: PositiveInt = 1000
     """number of held-out images, for correlations and loss"""
     lr: PositiveFloat = 0.01
-    """learning rate with BatchNorm"""
-    lr_without: PositiveFloat = 0.0001
-    """learning rate without BatchNorm, for which 0.01 diverges"""
+    """learning rate; without BatchNorm, it must be much smaller"""
 
     @model_validator(mode="after")
     def _large_enough(self):

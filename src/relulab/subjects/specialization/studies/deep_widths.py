@@ -28,6 +28,7 @@ class DeepWidths(DeepStudents):
     ids: ClassVar = ("LM.F12",)
     title: ClassVar = "Degrees of over-realization in deep students"
     source: ClassVar = "LM figure 12, left"
+    prefix: ClassVar = "LM.F12"
     remarks: ClassVar = (
         "The left half of the figure: fully connected students without BatchNorm. LM prints no learning rate, batch "
         "size or number of epochs. Here they are 0.001 for the squared error summed over the outputs, 64, and 10 "
@@ -75,7 +76,7 @@ class DeepWidths(DeepStudents):
 
     def controls(self, result: xr.Dataset) -> list[Control]:
         return [
-            Control("widths assigned to the students at random", ("LM.F12.*",),
+            Control("widths assigned to the students at random", (f"{self.prefix}.*",),
                     shuffled(result, "over", "rho", root=self.root)),
         ]  # fmt: skip
 
@@ -98,12 +99,12 @@ class DeepWidths(DeepStudents):
         off = abs(end - end.mean("seed"))
         return [
             Statement(
-                "LM.F12.higher", "Wider students follow their teachers better",
+                f"{self.prefix}.higher", "Wider students follow their teachers better",
                 (end.sel(over=high) - end.sel(over=low)).values, within=(-1, 1),
                 statistic=f"ρ̄ after {self.epochs} epochs, mean over layers, difference {high}× − {low}×",
             ),
             Statement(
-                "LM.F12.steadier", "Wider students differ less from teacher to teacher",
+                f"{self.prefix}.steadier", "Wider students differ less from teacher to teacher",
                 (off.sel(over=low) - off.sel(over=high)).values, within=(-1, 1),
                 note="The standard deviations over teachers are "
                 + ", ".join(f"{float(end.sel(over=over).std(ddof=1)):.3f} at {over}×" for over in self.over) + ".",
@@ -117,7 +118,7 @@ class DeepWidths(DeepStudents):
         start, rho = (result.rho.sel(epoch=epoch, drop=True) for epoch in (0, early))
         risen = ((rho - start) / (1 - start)).mean("layer")
         return Statement(
-            f"LM.F12.slow-{wide}", f"{wide}× students are slower than {middle}× students",
+            f"{self.prefix}.slow-{wide}", f"{wide}× students are slower than {middle}× students",
             (risen.sel(over=middle) - risen.sel(over=wide)).values,
             note="Wider students start with a larger ρ̄, so the share of the way from the start to 1 is compared.",
             statistic=f"share of the way from the initial ρ̄ to 1 after epoch {early}, mean over layers, difference "
