@@ -132,6 +132,7 @@ def of_files(folder: Path) -> None:
         images += struct.pack(">3I", 1, 28, 28) + bytes(28 * 28)
         (folder / "digits" / f"{stem}-images-idx3-ubyte").write_bytes(images)
         (folder / "digits" / f"{stem}-labels-idx1-ubyte").write_bytes(labels + struct.pack(">I", 1) + bytes(1))
+    (folder / "digits" / "data_batch_1.bin").write_bytes(bytes(1 + 3 * 32 * 32))
 
 
 law, angular = DI.PolynomialAngles(), DI.Angular(3, DI.PolynomialAngles())
@@ -177,6 +178,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
         "self": rl.LabeledTask([data()], seeds=[0]), "epoch": 0, "steps": 2, "batch": 2
     },
     "mnist": lambda: {"part": "train", "folder": "digits"},
+    "cifar": lambda: {"kind": 10, "part": "train", "folder": "digits"},
     "Points": lambda: {"X": torch.ones(1, 3, 2), "Y": torch.ones(1, 3, 1), "group": torch.zeros(1, dtype=torch.long)},
     "panels": lambda: {"rows": 1, "columns": 1},
     "rank_correlation": lambda: {"a": np.arange(3.0), "b": np.arange(3.0)},

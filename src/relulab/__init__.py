@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from relulab.data.labeled import labeled as labeled
     from relulab.data.labeled_task import LabeledTask as LabeledTask
     from relulab.data.mnist import mnist as mnist
+    from relulab.data.cifar import cifar as cifar
     from relulab.io.data_file import read_data as read_data
     from relulab.io.points import read_points as read_points
     from relulab.io.tables import read_table as read_table

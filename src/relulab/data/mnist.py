@@ -1,17 +1,16 @@
 """Read MNIST from its four idx files, which must be in the folder RELULAB_DATA. Nothing is downloaded."""
 
-import os
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import UInt8
 
 from relulab.core.errors import UserError
 from relulab.core.short_repr import short_repr
+from relulab.data.data_folder import VARIABLE, Part, data_folder, find_file, searched
 from relulab.io.idx import read_idx
 
-VARIABLE = "RELULAB_DATA"
 STEMS = {"train": "train", "held out": "t10k"}
 KINDS = {"images": 3, "labels": 1}
 FOLDERS = ("mnist", "MNIST/raw", "MNIST", "mnist/raw", "")
@@ -19,7 +18,6 @@ HOW = (
     "download the four idx files of MNIST, for instance with torchvision.datasets.MNIST(DIR, download=True), and set "
     f"the environment variable {VARIABLE}=DIR"
 )
-Part = Literal["train", "held out"]
 
 
 class Digits(NamedTuple):
@@ -43,23 +41,18 @@ def mnist_files(folder: Path | str | None = None) -> dict[tuple[str, str], Path]
     Returns:
         The paths by part ("train", "held out") and kind ("images", "labels").
     """
-    given = folder or os.environ.get(VARIABLE)
-    if not given:
-        raise UserError(f"MNIST is required, but {VARIABLE} is not set: {HOW}")
-    paths = {(part, kind): _find(Path(given), part, kind) for part in STEMS for kind in KINDS}
+    given = data_folder("MNIST is", HOW, folder)
+    paths = {(part, kind): find_file(given, FOLDERS, _names(part, kind)) for part in STEMS for kind in KINDS}
     missing = [f"{STEMS[part]}-{kind}-idx{KINDS[kind]}-ubyte" for (part, kind), path in paths.items() if path is None]
     if missing:
-        subfolders = ", ".join(name for name in FOLDERS if name)
         raise UserError(
-            f"MNIST is required, but {given} does not contain {', '.join(missing)} (searched there and in its "
-            f"subfolders {subfolders}): {HOW}"
+            f"MNIST is required, but {given} does not contain {', '.join(missing)} ({searched(FOLDERS)}): {HOW}"
         )
     return {key: path for key, path in paths.items() if path is not None}
 
 
-def _find(root: Path, part: str, kind: str) -> Path | None:
-    names = [f"{STEMS[part]}-{kind}{dash}idx{KINDS[kind]}-ubyte{packed}" for packed in ("", ".gz") for dash in "-."]
-    return next((p for folder in FOLDERS for name in names if (p := root / folder / name).is_file()), None)
+def _names(part: str, kind: str) -> list[str]:
+    return [f"{STEMS[part]}-{kind}{dash}idx{KINDS[kind]}-ubyte{packed}" for packed in ("", ".gz") for dash in "-."]
 
 
 def mnist(part: Part, classes: tuple[int, ...] = tuple(range(10)), folder: Path | str | None = None) -> Digits:

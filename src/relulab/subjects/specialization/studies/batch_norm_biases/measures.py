@@ -1,14 +1,12 @@
 """Saved networks, and their BatchNorm biases as one data set."""
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from relulab.core.errors import UserError, nearest
-from relulab.data.mnist import VARIABLE
+from relulab.data.data_folder import VARIABLE, data_folder
 from relulab.io.saved_batch_norms import saved_batch_norms
 from relulab.nets.batch_norm_layers import BatchNormLayer
 
@@ -30,10 +28,7 @@ def saved_networks(files: Sequence[str] = ()) -> dict[str, list[BatchNormLayer]]
     Returns:
         The layers by name of the file without its ending.
     """
-    given = os.environ.get(VARIABLE)
-    if not given:
-        raise UserError(f"networks with BatchNorm are required, but {VARIABLE} is not set: {HOW}")
-    folder = Path(given) / FOLDER
+    folder = data_folder("networks with BatchNorm are", HOW) / FOLDER
     found = sorted(path for path in folder.glob("*") if path.suffix in ENDINGS and path.is_file())
     if missing := [name for name in files if name not in {path.name for path in found}]:
         raise UserError(f"{folder} has no network {missing[0]!r}: {nearest(missing[0], [path.name for path in found])}")
