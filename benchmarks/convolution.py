@@ -2,11 +2,11 @@
 
 The teacher of Luck Matters has 64-64-64 channels, images of 16×16 pixels and 100 outputs; the student has 10 times as
 many channels, and BatchNorm after the ReLU. The loop is a plain `nn.Sequential` with `torch.optim.SGD` and the default
-memory format, which asks the teacher for its outputs at every batch. relulab keeps the outputs of the teacher. After the
-steps, the correlations with the teacher in all layers and the loss are measured on held-out images: the loop collects
-activations with hooks, multiplies the normalized activations, and computes the loss in a second pass. Process time on
-one core and one thread, best of several, each in turn with its rival. Peak is the best float32 product of the same core
-in the same run, by oneDNN and by MKL; the operations are those of direct convolutions.
+memory format, which asks the teacher for its outputs at every batch. relulab keeps the outputs of the teacher. After
+the steps, the correlations with the teacher in all layers and the loss are measured on held-out images: the loop
+collects activations with hooks, multiplies the normalized activations, and computes the loss in a second pass. Process
+time on one core and one thread, best of several, each in turn with its rival. Peak is the best float32 product of the
+same core in the same run, by oneDNN and by MKL; the operations are those of direct convolutions.
 """
 
 import argparse

@@ -53,9 +53,20 @@ def made_up_digits(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def made_up_data(made_up_digits):
-    """The made-up digits, and two networks with BatchNorm: with depth, biases fall in one and not in the other."""
+    """The made-up digits, and two networks with BatchNorm: with depth, biases fall in one and not in the other.
+
+    Also pictures in the format of CIFAR-10, where each class has a color of its own.
+    """
     rng, folder = np.random.default_rng(1), made_up_digits / "nets"
     folder.mkdir()
+    pictures = made_up_digits / "cifar-10-batches-bin"
+    pictures.mkdir()
+    colors = rng.integers(0, 200, (10, 3, 1))
+    for name, n in (("data_batch_1", 300), ("test_batch", 120)):
+        labels = rng.permutation(np.arange(n) % 10)
+        pixels = colors[labels] + rng.integers(0, 56, (n, 3, 1024))
+        records = np.concatenate([labels[:, None], pixels.reshape(n, -1)], 1).astype(np.uint8)
+        (pictures / f"{name}.bin").write_bytes(records.tobytes())
     for name, drop, layers in (("falling", 0.5, 7), ("flat", 0.0, 6)):
         tensors = {}
         for l in range(layers):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from relulab.core.errors import UserError, nearest
+from relulab.core.errors import UserError
 from relulab.core.ranges import at_least
 from relulab.core.seeds import Role, stream
 from relulab.nets.batch_norm_mlp import Order
@@ -50,8 +50,6 @@ def conv_net(
     torch.Size([5, 10])
     """
     left = check_images(channels, side, outputs, kernel, padding)
-    if batch_norm not in (None, "after", "before"):
-        raise UserError(f"unknown batch_norm {batch_norm!r}: {nearest(str(batch_norm), ('after', 'before'))}")
     rng, parts = stream(root, Role.STUDENT, seed), list[nn.Module]()
     for n, k in pairwise(channels):
         conv = drawn(WinogradConv2d(n, k, kernel, padding=padding, device="meta"), rng)

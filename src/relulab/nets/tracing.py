@@ -7,6 +7,7 @@ from torch import Tensor, fx, nn
 
 from relulab.core.errors import UserError
 from relulab.nets.mlp import MLP
+from relulab.nets.winograd import WinogradConv2d
 
 Change = Callable[[Tensor], Tensor]
 """function of the value of a node"""
@@ -25,6 +26,13 @@ def single_module(net: nn.Module) -> nn.Module:
     return net.as_module() if hasattr(net, "as_module") else net  # type: ignore[operator]
 
 
+class _Tracer(fx.Tracer):
+    """Takes relulab's convolutions as layers, like those of PyTorch."""
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return isinstance(m, WinogradConv2d) or super().is_leaf_module(m, module_qualified_name)
+
+
 def traced(module: nn.Module) -> fx.GraphModule:
     """Return the operations of a module as a graph that shares its layers, or refuse a module that cannot be traced.
 
@@ -39,7 +47,7 @@ def traced(module: nn.Module) -> fx.GraphModule:
     if isinstance(module, fx.GraphModule):
         return module
     try:
-        graph = fx.symbolic_trace(module)
+        graph = fx.GraphModule(module, _Tracer().trace(module))
     except Exception as error:  # a user's own forward may raise anything when it gets symbols
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise UserError(

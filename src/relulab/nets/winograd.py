@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 
 from relulab.core.products import SMALLEST, is_large, products
 
@@ -42,8 +42,8 @@ class WinogradConv2d(nn.Conv2d):
     True
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        if not self._is_faster(input):
+    def forward(self, input: Any) -> Any:  # a tensor, or a symbol of one while the network is traced
+        if isinstance(input, fx.Proxy) or not self._is_faster(input):
             return super().forward(input)
         top, left = self._zeros()
         x = nn.functional.pad(input, (left, left, top, top)) if top or left else input

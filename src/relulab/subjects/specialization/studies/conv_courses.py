@@ -36,8 +36,8 @@ class ConvCourses(Courses, ConvStudents):
     presets: ClassVar = {
         "smoke": {"hidden": (3, 4), "side": 8, "C": 5, "over": (3,), "seeds": 2, "epochs": 2, "steps": 10,
                   "n_train": 200, "n_held_out": 100},
-        "quick": {"hidden": (12, 12, 12), "side": 12, "C": 20, "over": (5,), "seeds": 4, "epochs": 8, "steps": 80,
-                  "n_train": 5120, "n_held_out": 400},
+        "quick": {"hidden": (10, 10, 10), "side": 10, "C": 20, "over": (5,), "seeds": 6, "epochs": 8, "steps": 60,
+                  "n_train": 3840, "n_held_out": 400},
     }  # fmt: skip
     captions: ClassVar = {
         "courses": "Mean best correlation ρ̄, above, and mean rank r̄ of the final best students, below, of every hidden "

@@ -31,8 +31,8 @@ class ConvWidths(DeepWidths, ConvStudents):
     presets: ClassVar = {
         "smoke": {"hidden": (2, 3), "side": 8, "C": 5, "over": (1, 10, 20), "seeds": 2, "epochs": 2, "steps": 10,
                   "n_train": 200, "n_held_out": 100},
-        "quick": {"hidden": (4, 6, 8, 10), "side": 12, "C": 20, "over": (1, 2, 10, 20), "seeds": 6, "epochs": 6,
-                  "steps": 50, "n_train": 3200, "n_held_out": 300},
+        "quick": {"hidden": (4, 6, 8, 10), "side": 10, "C": 20, "over": (1, 2, 10, 20), "seeds": 6, "epochs": 6,
+                  "steps": 40, "n_train": 2560, "n_held_out": 300},
     }  # fmt: skip
     captions: ClassVar = {
         "widths": "Mean best correlation ρ̄ of every hidden layer over epochs; layer 0 is the lowest, and channels are "

@@ -29,8 +29,8 @@ class RankCourses(Courses):
         "The fully connected half of figure 8, and figure 10 (a); the other halves are the study conv-courses. LM "
         "prints no learning rate, batch size or number of epochs: here they are 0.001 without and 0.01 with BatchNorm "
         "for the squared error summed over the outputs, 64, and 20 epochs of 100,000 new points. Students are compared "
-        "at these learning rates, so the claims on BatchNorm include the larger steps that it allows. Teacher nodes that are "
-        "never active are left out."
+        "at these learning rates, so the claims on BatchNorm include the larger steps that it allows. Teacher nodes "
+        "that are never active are left out."
     )
     presets: ClassVar = {
         "smoke": {"d": 6, "C": 5, "hidden": (4, 5), "small": (2, 3), "over": (3,), "seeds": 2, "epochs": 2, "steps": 20,
