@@ -43,7 +43,7 @@ class WinogradConv2d(nn.Conv2d):
     """
 
     def forward(self, input: Any) -> Any:  # a tensor, or a symbol of one while the network is traced
-        if isinstance(input, fx.Proxy) or not self._is_faster(input):
+        if not self._is_faster(input):
             return super().forward(input)
         top, left = self._zeros()
         x = nn.functional.pad(input, (left, left, top, top)) if top or left else input
@@ -53,7 +53,9 @@ class WinogradConv2d(nn.Conv2d):
         top, left = self.padding
         return int(top), int(left)
 
-    def _is_faster(self, x: Tensor) -> bool:
+    def _is_faster(self, x: Tensor | fx.Proxy) -> bool:
+        if isinstance(x, fx.Proxy):
+            return False
         plain = self.kernel_size == (FILTER, FILTER) and self.groups == 1 and {*self.stride, *self.dilation} == {1}
         if not plain or isinstance(self.padding, str) or self.padding_mode != "zeros" or x.dim() != 4:
             return False
