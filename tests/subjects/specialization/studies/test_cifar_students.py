@@ -34,13 +34,13 @@ def test_a_unit_stores_what_a_naive_measurement_finds(study):
     data = study.measure(unit, steps.append).squeeze("seed")
     assert sum(steps) == unit.seed_steps
     setup = study.setup()
-    train, held_out = measures.pictures(0, setup)
+    train, held_out = measures.pictures(0, **setup.drawn)
     teacher, pruned = measures.teachers(0, setup, train, lambda steps: None)
     assert float(data.teacher) == measures.accuracy(teacher, held_out)
     assert [part.out_channels for part in pruned.modules() if isinstance(part, torch.nn.Conv2d)] == setup.pruned
     assert data.arm.values.tolist() == ["1×", "3×", "3× without BatchNorm"]
     f_star = list(hidden(pruned, held_out.x).values())
-    student = measures.student_like([3 * n for n in setup.pruned], study.side, seed=0, root=0)
+    student = measures.picture_net([3 * n for n in setup.pruned], study.side, seed=0, root=0)
     for l, (a, b) in enumerate(zip(f_star, hidden(student, held_out.x).values(), strict=True)):
         both = np.nan_to_num(np.corrcoef(a.double().T, b.double().T))[: a.shape[1], a.shape[1] :]
         alive = (a.amax(0) > a.amin(0)).numpy()
@@ -49,7 +49,7 @@ def test_a_unit_stores_what_a_naive_measurement_finds(study):
 
 
 def test_held_out_pictures_are_reduced_and_standardized_like_those_for_training(study):
-    train, held_out = measures.pictures(0, study.setup())
+    train, held_out = measures.pictures(0, **study.drawn())
     assert train.x.shape == (120, 3, 8, 8) and held_out.x.shape == (60, 3, 8, 8)
     colors = torch.stack([train.x[train.y == c].mean((0, 2, 3)) for c in range(10)])
     found = torch.stack([held_out.x[held_out.y == c].mean((0, 2, 3)) for c in range(10)])

@@ -6,27 +6,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Float
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from relulab.core.seeds import Role, stream
-from relulab.data.cifar import cifar
 from relulab.data.task import Points
 from relulab.data.tensor_task import TensorTask
-from relulab.nets.conv_net import conv_net
 from relulab.subjects.specialization.instruments.top_down_norms import top_down_norms
 from relulab.subjects.specialization.instruments.winner_ranks import winner_ranks
+from relulab.subjects.specialization.studies.cifar_pictures import (
+    Pictures,
+    accuracy,
+    picture_net,
+    pictures,
+    train_on_classes,
+)
 from relulab.subjects.specialization.tools.agreement import outputs
 from relulab.subjects.specialization.tools.layer_pruning import prune_layers
 from relulab.subjects.specialization.tools.module_observation import ModuleObserver
 from relulab.train.fit import fit
 from relulab.train.losses import MSE
-from relulab.train.optimizers import SGD
 from relulab.train.probe import Probe, Reading
-from relulab.train.schedules import Cosine
-
-CLASSES = 10
 
 
 class Arm(NamedTuple):
@@ -46,9 +46,7 @@ class Setup(NamedTuple):
 
     channels: tuple[int, ...]
     kept: float
-    reduced: int
-    n_train: int
-    n_held_out: int
+    drawn: Mapping[str, int]
     n_measured: int
     root: int
     teacher_epochs: int
@@ -61,13 +59,6 @@ class Setup(NamedTuple):
     def pruned(self) -> list[int]:
         """The numbers of channels of the pruned teacher."""
         return [max(1, round(self.kept * n)) for n in self.channels]
-
-
-class Pictures(NamedTuple):
-    """Standardized pictures and their classes."""
-
-    x: Float[Tensor, "N 3 side side"]
-    y: Tensor
 
 
 def taught(
@@ -83,7 +74,7 @@ def taught(
         options: Arguments of ``fit`` for the students.
         tick: Function that is told the number of new steps.
     """
-    train, held_out = pictures(seed, setup)
+    train, held_out = pictures(seed, **setup.drawn)
     teacher, pruned = teachers(seed, setup, train, tick)
     measured = held_out.x[: setup.n_measured]
     points = Points(measured[None], outputs(pruned, measured)[None], torch.zeros(1, dtype=torch.long))
@@ -94,7 +85,7 @@ def taught(
     rows = []
     for arm in arms:
         widths = [arm.over * n for n in setup.pruned]
-        student = student_like(widths, train.x.shape[-1], seed=seed, root=setup.root, norm=arm.norm)
+        student = picture_net(widths, train.x.shape[-1], seed=seed, root=setup.root, norm=arm.norm)
         read = _reader(observe, held_out)
         history = fit(student, task, loss=MSE(), probes=[Probe(looks, read)], tick=tick, **options)
         rows.append(
@@ -102,23 +93,6 @@ def taught(
         )
     data = xr.concat(rows, xr.Variable("arm", [arm.name for arm in arms]))
     return data.assign(teacher=accuracy(teacher, held_out), pruned=accuracy(pruned, held_out))
-
-
-def pictures(seed: int, setup: Setup) -> tuple[Pictures, Pictures]:
-    """Return the training and the held-out pictures of a seed.
-
-    Args:
-        seed: The seed.
-        setup: The sizes.
-    """
-    train, held_out = cifar(10, "train"), cifar(10, "held out")
-    found = []
-    for part, role, n in ((train, Role.TRAIN, setup.n_train), (held_out, Role.HELD_OUT, setup.n_held_out)):
-        rows = np.sort(stream(setup.root, role, seed).permutation(len(part.labels))[:n])
-        x = part._replace(images=part.images[rows]).standardized(train)
-        x = nn.functional.avg_pool2d(x, setup.reduced).contiguous(memory_format=torch.channels_last)
-        found.append(Pictures(x, torch.from_numpy(part.labels[rows].astype(np.int64))))
-    return found[0], found[1]
 
 
 def teachers(seed: int, setup: Setup, train: Pictures, tick: Callable) -> tuple[nn.Module, nn.Module]:
@@ -131,43 +105,13 @@ def teachers(seed: int, setup: Setup, train: Pictures, tick: Callable) -> tuple[
         tick: Function that is told the number of new steps.
     """
     # The students of the seed must not start from the same weights.
-    teacher = student_like(setup.channels, train.x.shape[-1], seed=seed, root=setup.root + 1)
-    task = TensorTask(train.x, train.y, seed=seed, root=setup.root, classes=CLASSES)
-
-    def train_on_classes(net: nn.Module, epochs: int, lr: float) -> None:
-        fit(
-            net, task, epochs=epochs, batch=setup.batch, optimizer=SGD(lr, setup.momentum), schedule=Cosine(epochs),
-            tick=tick,
-        )  # fmt: skip
-
-    train_on_classes(teacher, setup.teacher_epochs, setup.teacher_lr)
+    teacher = picture_net(setup.channels, train.x.shape[-1], seed=seed, root=setup.root + 1)
+    fixed = {"seed": seed, "root": setup.root, "momentum": setup.momentum, "batch": setup.batch, "tick": tick}
+    train_on_classes(teacher, train, epochs=setup.teacher_epochs, lr=setup.teacher_lr, **fixed)
     pruned = prune_layers(teacher, train.x, by="modulation", keep=setup.pruned).net
     pruned = pruned.to(memory_format=torch.channels_last)  # pyrefly: ignore[no-matching-overload]
-    train_on_classes(pruned, setup.tuning_epochs, setup.teacher_lr / 5)
+    train_on_classes(pruned, train, epochs=setup.tuning_epochs, lr=setup.teacher_lr / 5, **fixed)
     return teacher, pruned
-
-
-def student_like(widths: Sequence[int], side: int, *, seed: int = 0, root: int = 0, norm: bool = True) -> nn.Sequential:
-    """Return an untrained network with the given numbers of channels.
-
-    Args:
-        widths: Numbers of channels of the convolutions.
-        side: Height and width of the pictures.
-        seed: Seed of the weights.
-        root: Root seed of all random streams.
-        norm: Whether it has BatchNorm, before the ReLU.
-    """
-    return conv_net((3, *widths), side, CLASSES, seed=seed, root=root, batch_norm="before" if norm else None)
-
-
-def accuracy(net: nn.Module, of: Pictures) -> float:
-    """Return the share of pictures whose class has the largest output.
-
-    Args:
-        net: The network.
-        of: The pictures.
-    """
-    return float((outputs(net, of.x).argmax(1) == of.y).double().mean())
 
 
 def _reader(observe: ModuleObserver, held_out: Pictures) -> Callable[[nn.Module], Reading]:

@@ -1,31 +1,23 @@
 """SS figure 10 and LM figure 9: students of a pruned teacher on CIFAR-10."""
 
-from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import xarray as xr
-from annotated_types import Ge, Gt, Le, Len
+from annotated_types import Ge, Gt, Le
 from matplotlib.figure import Figure
 from pydantic import PositiveFloat, PositiveInt, model_validator
 
-from relulab.core.errors import UserError
-from relulab.data.cifar import cifar, cifar_files
 from relulab.lab.claim import Claim
 from relulab.lab.control import Control
 from relulab.lab.study import Tick, Unit
-from relulab.lab.trained_study import Share, TrainedStudy
-from relulab.nets.conv_net import check_images
-from relulab.nets.multiply_adds import multiply_adds
 from relulab.subjects.specialization.studies.cifar_students.claims import claims_of, controls_of
 from relulab.subjects.specialization.studies.cifar_students.drawing import drawn_courses, drawn_order
-from relulab.subjects.specialization.studies.cifar_students.measures import Arm, Setup, student_like, taught
+from relulab.subjects.specialization.studies.cifar_students.measures import Arm, Setup, taught
+from relulab.subjects.specialization.studies.cifar_study import SLOW, CifarStudy
 from relulab.subjects.specialization.studies.two_layer_students import Widths
 
-SIDE, CLASSES = 32, 10
-SLOW = 2.0  # convolutions of small networks, and their normalization, take longer than their products alone
 
-
-class CifarStudents(TrainedStudy):
+class CifarStudents(CifarStudy):
     """Do students of a network that was trained on CIFAR-10 specialize, and does width help them to generalize?
 
     A convolutional teacher with BatchNorm is trained on pictures and pruned to its strong channels. Students with once
@@ -74,24 +66,14 @@ class CifarStudents(TrainedStudy):
         "papers.",
     }
 
-    channels: Annotated[tuple[PositiveInt, ...], Len(min_length=1)] = (64, 64, 64, 64)
-    """numbers of channels of the teacher's convolutions, before pruning"""
     kept: Annotated[float, Gt(0), Le(1)] = 0.5
     """share of the channels of each layer that pruning keeps"""
-    reduced: PositiveInt = 1
-    """factor by which pictures are reduced, by averaging squares of pixels"""
-    n_train: PositiveInt = 30_000
-    """number of training pictures, drawn from those that are found"""
-    n_held_out: Annotated[int, Ge(2)] = 10_000
-    """number of held-out pictures, for accuracy"""
     n_measured: Annotated[int, Ge(2)] = 1000
     """number of held-out pictures for correlations"""
     over: Widths = (1, 2, 5)
     """student widths, as multiples of the pruned teacher's widths"""
     without: PositiveInt = 2
     """width of the students that are also trained without BatchNorm, one of those in over"""
-    seeds: PositiveInt = 5
-    """number of seeds, each with its own teacher, pictures and students"""
     teacher_epochs: PositiveInt = 100
     """number of epochs of the teacher"""
     tuning_epochs: PositiveInt = 20
@@ -100,39 +82,16 @@ class CifarStudents(TrainedStudy):
     """learning rate of the teacher"""
     epochs: PositiveInt = 100
     """number of epochs of the students"""
-    batch: Annotated[int, Ge(2)] = 64
-    """pictures per step"""
     lr: PositiveFloat = 0.002
     """learning rate of the students"""
-    momentum: Share = 0.9
-    """momentum of SGD, of the teacher and of the students"""
 
     @model_validator(mode="after")
     def _fits(self):
-        if SIDE % self.reduced:
-            raise ValueError(f"reduced={self.reduced} does not divide {SIDE} pixels: use a power of 2")
-        check_images((3, *self.channels), self.side, CLASSES, 3)
         if self.without not in self.over:
             raise ValueError(f"without={self.without} is no width in over={self.over}: use one of these")
         if self.n_measured > self.n_held_out:
             raise ValueError(f"n_measured={self.n_measured} is more than n_held_out={self.n_held_out}: reduce it")
         return self
-
-    @property
-    def side(self) -> int:
-        """Height and width of the pictures in pixels."""
-        return SIDE // self.reduced
-
-    def ready(self) -> None:
-        for part, wanted in (("train", self.n_train), ("held out", self.n_held_out)):
-            found = len(cifar(10, part).labels)
-            if found < wanted:
-                files = ", ".join(path.name for path in cifar_files(10, part))
-                field = "n_train" if part == "train" else "n_held_out"
-                raise UserError(
-                    f"expected {field} ≤ {found:,}, the number of pictures in {files} of CIFAR-10, got {field} = "
-                    f"{wanted:,}: reduce it, or add the other files"
-                )
 
     def arms(self) -> list[Arm]:
         """The kinds of students."""
@@ -141,14 +100,14 @@ class CifarStudents(TrainedStudy):
     def setup(self) -> Setup:
         """The sizes of a seed."""
         return Setup(
-            self.channels, self.kept, self.reduced, self.n_train, self.n_held_out, self.n_measured, self.root,
-            self.teacher_epochs, self.tuning_epochs, self.teacher_lr, self.momentum, self.batch,
+            self.channels, self.kept, self.drawn(), self.n_measured, self.root, self.teacher_epochs,
+            self.tuning_epochs, self.teacher_lr, self.momentum, self.batch,
         )  # fmt: skip
 
     def units(self) -> list[Unit]:
         setup = self.setup()
-        teacher, small = self._products(self.channels), self._products(setup.pruned)
-        students = [self._products([arm.over * n for n in setup.pruned]) for arm in self.arms()]
+        teacher, small = self.products(self.channels), self.products(setup.pruned)
+        students = [self.products([arm.over * n for n in setup.pruned]) for arm in self.arms()]
         trained = (
             6.0
             * self.n_train
@@ -160,10 +119,6 @@ class CifarStudents(TrainedStudy):
         )
         flops = SLOW * (trained + 2.0 * len(self.looks()) * look)
         return [Unit(f"seed{seed}", {"seed": seed}, steps, flops) for seed in range(self.seeds)]
-
-    def _products(self, widths: Sequence[int]) -> int:
-        """The multiply-adds of a network for one picture."""
-        return sum(multiply_adds(student_like(widths, self.side), (3, self.side, self.side)).values())
 
     def looks(self) -> tuple[int, ...]:
         """The epochs at which students are measured: dense at first, and the last one."""
