@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import fx, nn
 
+from relulab.nets.conv_net import conv_net
 from relulab.nets.tracing import traced
 from relulab.nets.winograd import WinogradConv2d, convolution
 
@@ -77,3 +78,14 @@ def test_it_can_be_traced_as_a_layer():
     assert [str(node.target) for node in traced(net).graph.nodes] == ["input", "0", "1", "output"]
     x = drawn(2, 2, 5, 5, dtype=torch.float32)
     assert torch.equal(fx.symbolic_trace(net)(x), net(x))
+
+
+def test_a_network_is_exported_for_any_number_of_images():
+    net = conv_net((1, 160, 160), 8, 3, batch_norm="before").eval()
+    x = torch.randn(20, 1, 8, 8)
+    n = torch.export.Dim("n")
+    program = torch.export.export(net, (x,), dynamic_shapes=({0: n},))
+    exported = program.module()
+    with torch.no_grad():
+        for some in (x[:3], x):
+            assert torch.allclose(exported(some), net(some), atol=1e-4)

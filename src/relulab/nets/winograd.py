@@ -54,7 +54,8 @@ class WinogradConv2d(nn.Conv2d):
         return int(top), int(left)
 
     def _is_faster(self, x: Tensor | fx.Proxy) -> bool:
-        if isinstance(x, fx.Proxy):
+        # A network that is traced, compiled or exported contains no choice that depends on the number of images.
+        if isinstance(x, fx.Proxy) or torch.compiler.is_compiling() or torch.compiler.is_exporting():
             return False
         plain = self.kernel_size == (FILTER, FILTER) and self.groups == 1 and {*self.stride, *self.dilation} == {1}
         if not plain or isinstance(self.padding, str) or self.padding_mode != "zeros" or x.dim() != 4:
@@ -63,8 +64,7 @@ class WinogradConv2d(nn.Conv2d):
         places = len(x) * _tiles(x.shape[2] + 2 * top) * _tiles(x.shape[3] + 2 * left)
         n, k = self.in_channels, self.out_channels
         single = x.dtype == self.weight.dtype == torch.float32 and x.device.type == "cpu"
-        fits = single and x.shape[1] == n and not torch.compiler.is_compiling()
-        return fits and min(n, k) >= FEWEST and places * n * k >= SMALLEST
+        return single and x.shape[1] == n and min(n, k) >= FEWEST and places * n * k >= SMALLEST
 
 
 def convolution(
