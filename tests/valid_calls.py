@@ -18,6 +18,7 @@ from torch import nn
 
 import relulab as rl
 from relulab.core.explained import explained_methods
+from relulab.data.labeled import Labeled
 from relulab.lab.study import Study
 
 DOORS = {"": rl, "bias": rl.bias, "distillation": rl.distillation, "specialization": rl.specialization}
@@ -89,9 +90,9 @@ def tensors() -> dict[str, Any]:
     return {"X": torch.zeros(8, 2), "Y": torch.zeros(8, 1)}
 
 
-def data() -> rl.Labeled:
+def data() -> Labeled:
     X = torch.tensor([[1.0, 2.0], [2.0, 1.0], [-1.0, -2.0], [-2.0, -1.0]]).double()
-    return rl.Labeled(X, torch.tensor([1.0, 1.0, -1.0, -1.0]).double())
+    return Labeled(X, torch.tensor([1.0, 1.0, -1.0, -1.0]).double())
 
 
 def nodes(n: int = 2) -> Any:
@@ -168,8 +169,6 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "TensorTask.train": lambda: {"self": rl.TensorTask(**tensors()), "epoch": 0},
     "TensorTask.steps": lambda: {"self": rl.TensorTask(**tensors()), "batch": 2},
     "TensorTask.batches": lambda: {"self": rl.TensorTask(**tensors()), "epoch": 0, "steps": 2, "batch": 2},
-    "Labeled": lambda: {"X": double(2, 3), "y": torch.tensor([1.0, -1.0]).double()},
-    "Labeled.of": lambda: {"self": data(), "label": 1},
     "labeled": lambda: {"X": [[1.0, 2.0], [-1.0, 0.0]], "y": [0, 1]},
     "LabeledTask": lambda: {"data": [data()], "seeds": [0]},
     "LabeledTask.train": lambda: {"self": rl.LabeledTask([data()], seeds=[0]), "epoch": 0},
@@ -290,6 +289,12 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
         "self": SP.NearBoundaries(nodes()), "rng": generator(), "n": 3
     },
     "specialization.Nodes": lambda: {"w": double(2, 3), "b": double(2)},
+    "conv_net": lambda: {"channels": (1, 2), "side": 4, "outputs": 2},
+    "specialization.luck_conv_teacher": lambda: {"channels": (1, 2), "side": 4, "outputs": 2},
+    "specialization.ModuleObserver": lambda: {"teacher": task().teacher, "points": task().held_out()},
+    "specialization.ModuleObserver.__call__": lambda: {
+        "self": SP.ModuleObserver(task().teacher, task().held_out()), "student": rl.torch_default((2, 5, 1), [0])
+    },
     "specialization.LayerObserver": lambda: {"teacher": task().teacher, "points": task().held_out()},
     "specialization.LayerObserver.__call__": lambda: {
         "self": SP.LayerObserver(task().teacher, task().held_out()), "student": rl.torch_default((2, 5, 1), [0])

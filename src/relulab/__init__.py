@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from relulab.data.task import Task as Task
     from relulab.data.task import Points as Points
     from relulab.data.tensor_task import TensorTask as TensorTask
-    from relulab.data.labeled import Labeled as Labeled
     from relulab.data.labeled import labeled as labeled
     from relulab.data.labeled_task import LabeledTask as LabeledTask
     from relulab.data.mnist import mnist as mnist

@@ -54,7 +54,7 @@ def test_the_wrong_kind_of_entry_is_rejected():
         find_study("SS.L1")
     with pytest.raises(UserError, match=r"is a study: use relulab run SS\.F7"):
         find_theorem("SS.F7")
-    assert entry("LM.F8").name == "winner_ranks"
+    assert entry("LM.F8").name == "rank-courses" and entry("LM.F8", "instrument").name == "winner_ranks"
 
 
 def test_every_field_has_a_description():

@@ -20,6 +20,11 @@ from relulab.io.guard import checked, enough_memory, one_line
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
+HOW = (
+    "download the binary version, cifar-10-binary.tar.gz, from https://www.cs.toronto.edu/~kriz/cifar.html, unpack it "
+    f"in a folder DIR, and set the environment variable {VARIABLE}=DIR"
+)
+"""how to get CIFAR-10"""
 
 
 class Format(NamedTuple):
@@ -88,10 +93,7 @@ def how_to_get(kind: Literal[10, 100]) -> str:
     Args:
         kind: 10 for CIFAR-10, 100 for CIFAR-100.
     """
-    return (
-        f"download the binary version, cifar-{kind}-binary.tar.gz, from https://www.cs.toronto.edu/~kriz/cifar.html, "
-        f"unpack it in a folder DIR, and set the environment variable {VARIABLE}=DIR"
-    )
+    return HOW.replace("cifar-10-", f"cifar-{kind}-")
 
 
 def cifar_files(kind: Literal[10, 100], part: Part, folder: Path | str | None = None) -> list[Path]:

@@ -1,13 +1,13 @@
 """The common setup of the studies on CIFAR-10: which pictures, and convolutional networks with BatchNorm."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Len
 from pydantic import PositiveFloat, PositiveInt, model_validator
 
 from relulab.core.errors import UserError
-from relulab.data.cifar import cifar, cifar_files
+from relulab.data.cifar import HOW, cifar, cifar_files
 from relulab.lab.trained_study import Share, TrainedStudy
 from relulab.nets.conv_net import check_images
 from relulab.nets.multiply_adds import multiply_adds
@@ -19,6 +19,8 @@ SLOW = 2.0  # convolutions of small networks, and their normalization, take long
 
 class CifarStudy(TrainedStudy):
     """Base class of the studies on CIFAR-10. Each seed has its own pictures and networks."""
+
+    needs: ClassVar = f"CIFAR-10: {HOW}"
 
     channels: Annotated[tuple[PositiveInt, ...], Len(min_length=1)] = (64, 64, 64, 64)
     """numbers of channels of the network's convolutions, before pruning"""

@@ -1,12 +1,13 @@
 """LM figures 8 and 10: correlation and mean rank of convolutional students, on new and on finite data."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import xarray as xr
+from annotated_types import Ge
 from pydantic import PositiveFloat
 
-from relulab.subjects.specialization.studies.conv_students import ConvStudents
+from relulab.subjects.specialization.studies.conv_students import Channels, ConvStudents
 from relulab.subjects.specialization.studies.courses import NORMED, Courses, per_seed
 from relulab.subjects.specialization.studies.statements import Statement
 
@@ -41,11 +42,16 @@ class ConvCourses(Courses, ConvStudents):
     }  # fmt: skip
     captions: ClassVar = {
         "courses": "Mean best correlation ρ̄, above, and mean rank r̄ of the final best students, below, of every hidden "
-        "layer over epochs; layer 0 is the lowest, and channels are nodes. Columns are students on images that are new "
-        "in every epoch, and on a finite set, without and with BatchNorm after the ReLU. Lines are means over seeds, "
-        "shaded areas go from the smallest to the largest. Answers figures 8, bottom, and 10 (b) of LM.",
+        "layer over epochs; layer 0 is the lowest, and channels are nodes. Colors and markers are layers. Columns are "
+        "students on images that are new in every epoch, and on a finite set, without and with BatchNorm after the "
+        "ReLU. Lines are means over seeds, shaded areas go from the smallest to the largest. Answers figures 8, "
+        "bottom, and 10 (b) of LM.",
     }
 
+    hidden: Channels = (64, 64, 64)
+    """numbers of channels of the teacher's convolutions"""
+    n_held_out: Annotated[int, Ge(2)] = 1000
+    """number of held-out images, for correlations and loss"""
     lr_without: PositiveFloat = 0.0001
     """learning rate without BatchNorm"""
 

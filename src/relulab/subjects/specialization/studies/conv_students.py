@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Annotated
 
 from annotated_types import Len
-from pydantic import PositiveFloat, PositiveInt, model_validator
+from pydantic import PositiveInt, model_validator
 from torch import nn
 
 from relulab.data.inputs import Gaussian
@@ -25,17 +25,12 @@ class ConvStudents(DeepStudents):
     """Base class of the studies with convolutional networks on images of Gaussian pixels with one channel.
 
     Convolutions have 3×3 filters without padding, and a linear layer is on top. Channels are the nodes. A unit is one
-    student of one seed.
+    student of one seed. Studies that also inherit from another base class declare the fields themselves whose defaults
+    differ, because Pydantic takes a default that a base class inherits for its own.
     """
 
-    hidden: Channels = (64, 64, 64)
-    """numbers of channels of the teacher's convolutions"""
     side: PositiveInt = 16
     """height and width of the images in pixels"""
-    n_held_out: PositiveInt = 1000
-    """number of held-out images, for correlations and loss"""
-    lr: PositiveFloat = 0.01
-    """learning rate; without BatchNorm, it must be much smaller"""
 
     @model_validator(mode="after")
     def _large_enough(self):

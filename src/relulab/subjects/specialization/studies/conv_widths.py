@@ -1,8 +1,9 @@
 """LM figure 12: how the correlations of convolutional students depend on their width."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import PositiveInt
+from annotated_types import Ge
+from pydantic import PositiveFloat, PositiveInt
 
 from relulab.subjects.specialization.studies.conv_students import Channels, ConvStudents
 from relulab.subjects.specialization.studies.deep_widths import DeepWidths
@@ -48,6 +49,10 @@ class ConvWidths(DeepWidths, ConvStudents):
     """number of teachers, each with one student of each width"""
     epochs: PositiveInt = 10
     """number of training epochs"""
+    n_held_out: Annotated[int, Ge(2)] = 1000
+    """number of held-out images, for correlations and loss"""
+    lr: PositiveFloat = 0.01
+    """learning rate; without BatchNorm, it must be much smaller"""
     batch_norm: Literal["none", "after", "before"] = "after"
     """BatchNorm of the students: none, after the ReLU, or before it"""
 

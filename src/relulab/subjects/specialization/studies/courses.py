@@ -99,8 +99,8 @@ class Courses(DeepStudents):
         both = [self.usual, self.usual + NORMED]
         early, last = self.looks()[1], self.epochs
         risen = way(result.rho.sel(arm=both)).sel(epoch=last).mean("arm")
-        rank = result.mean_rank.sel(arm=both)
-        fallen = (1 - rank.sel(epoch=early) / rank.sel(epoch=0)).mean(("arm", "layer"))
+        rank = result.mean_rank.sel(arm=both).mean(("arm", "layer"))  # in a single layer it may be 0 from the start
+        fallen = 1 - rank.sel(epoch=early) / rank.sel(epoch=0)
         end, first = result.rho.sel(epoch=last).mean("layer"), result.mean_rank.sel(epoch=early).mean("layer")
         plain, normed = both
         return [

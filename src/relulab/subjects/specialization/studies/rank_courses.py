@@ -40,9 +40,9 @@ class RankCourses(Courses):
     }  # fmt: skip
     captions: ClassVar = {
         "courses": "Mean best correlation ρ̄, above, and mean rank r̄ of the final best students, below, of every hidden "
-        "layer over epochs; layer 0 is the lowest. Columns are students of a large and of a small teacher, without and "
-        "with BatchNorm after the ReLU. Lines are means over seeds, shaded areas go from the smallest to the largest. "
-        "Answers figures 8, top, and 10 (a) of LM.",
+        "layer over epochs; layer 0 is the lowest. Colors and markers are layers. Columns are students of a large and "
+        "of a small teacher, without and with BatchNorm after the ReLU. Lines are means over seeds, shaded areas go "
+        "from the smallest to the largest. Answers figures 8, top, and 10 (a) of LM.",
     }
 
     small: Hidden = (10, 15, 20, 25)

@@ -62,8 +62,8 @@ class CifarStudents(CifarStudy):
         "figure 10 of SS and figure 9 of LM.",
         "order": "Rank correlation between the strength √E[β_jj] of the teacher's channels and how much their best "
         "correlation rose during training, in every hidden layer. Symbols are means over seeds, bars two standard "
-        "errors; gray symbols are strengths in random order. Above 0, strong channels are learned first. Not in the "
-        "papers.",
+        "errors; gray symbols are strengths in random order. Above the line at 0, strong channels are learned first. "
+        "Not in the papers.",
     }
 
     kept: Annotated[float, Gt(0), Le(1)] = 0.5
