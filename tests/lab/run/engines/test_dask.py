@@ -2,7 +2,10 @@
 
 import os
 import signal
+import socket
+import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -247,3 +250,22 @@ def test_a_command_with_nothing_to_do_removes_what_a_killed_one_has_left(study, 
     (left / "dask-scratch-space").mkdir(parents=True)
     Dask(workers=1).run(study, Run(tmp_path), [], print, print, print)
     assert not left.exists()
+
+
+def test_ctrl_c_while_it_connects_ends_a_command_at_once(tmp_path):
+    """A scheduler that accepts the connection and says nothing: closing it would wait for an answer."""
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        mute.settimeout(60)
+        words = ["run", "recovery", "--preset", "smoke", "--scheduler", f"tcp://127.0.0.1:{mute.getsockname()[1]}"]
+        start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        code = f"{start}from relulab.__main__ import main; main()"
+        command = [sys.executable, "-c", code, *words]
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1, text=True)
+        held, _ = mute.accept()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        held.close()
+    assert process.returncode == 130 and "Traceback" not in err and "stream" not in err

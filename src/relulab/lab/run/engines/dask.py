@@ -269,12 +269,12 @@ def _started(**options: Any) -> Any:
 @contextmanager
 def _client(address: str, security: Any) -> Iterator[Any]:
     """Connect to a scheduler."""
-    from distributed import Client
+    from relulab.lab.run.engines.dask_client import DaskClient
 
     if not re.match(r"(tcp|tls|wss?|ucx|inproc)://.", address):
         raise UserError(f"--scheduler: expected an address such as tcp://10.0.0.1:8786, got {address}")
     try:
-        client = Client(address, timeout=ANSWER, set_as_default=False, security=security)
+        client = DaskClient(address, timeout=ANSWER, set_as_default=False, security=security)
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(
             f"no dask scheduler answers at {address} ({error}): start one with dask scheduler, which prints its address"
