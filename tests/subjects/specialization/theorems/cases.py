@@ -420,6 +420,14 @@ def shifted(shift: float, **options):
     return make
 
 
+def deep_on_box(shift: float = 1e-4, nets=deep_shifted_students, **options):
+    def make(rng: np.random.Generator) -> dict:
+        star, net, _ = nets(shift, 1)
+        return {"teacher": star, "student": net, "box": Box.around(2), **options}
+
+    return make
+
+
 def near_node(rng: np.random.Generator) -> dict:
     """A third teacher node within the bounds of the strongest one."""
     star, net, _ = shifted_students(1e-3, 1)
@@ -445,6 +453,11 @@ T5 = Cases(
         Case("biases off by 0.9", NOT_APPLICABLE, shifted(0.9)),
         Case("another teacher node within the bounds", NOT_APPLICABLE, near_node, but=("units permuted",)),
         Case("no such node", UserError, shifted(1e-3, node=7)),
+        Case("three layers, biases off by 1e-4", HOLDS, deep_on_box()),
+        Case("three layers, bounds of second order", REFUTED, deep_on_box(1e-7, squared=True)),
+        Case("three layers, biases off by 0.1", NOT_APPLICABLE, deep_on_box(0.1)),
+        Case("a second layer that bends for a node", NOT_APPLICABLE,
+             deep_on_box(nets=lambda shift, n: bent_above(n), node=0), but=("units permuted",)),
     ),
     (*scaled("box", weights=NETS), turned_axes("box", weights=NETS), units_permuted(*NETS), units_rescaled("teacher"),
      *outputs_scaled(*NETS), outputs_rotated(*NETS), float32("box", *NETS)),

@@ -180,6 +180,18 @@ def test_the_theorem_holds_for_a_student_split_in_every_layer():
     assert max(c.measured for c in finding.conclusion) < 1e-15
 
 
+def test_networks_of_different_depth():
+    two, _, _ = shifted_students(0.0, 1)
+    deep = rl.MLP((2, 2, 2, 2), dtype=torch.float64)  # its second layer passes everything on
+    deep.W[0].data, deep.b[0].data = two.W[0].data, two.b[0].data
+    deep.W[1].data[0], deep.b[1].data[0, 0] = torch.eye(2), 3.0
+    deep.W[2].data, deep.b[2].data = two.W[1].data, two.b[1].data - 3 * two.W[1].data.sum(1, keepdim=True)
+    x = points_near(two, 6000)
+    findings = [lowest_layer(*nets, x, 0.5, node=0) for nets in ((two, deep), (deep, two), (two, two))]
+    assert [f.verdict for f in findings] == [Verdict.HOLDS] * 3
+    assert len({f.conditions[1].bound for f in findings}) == 1  # no further boundaries, so that Q = K
+
+
 def test_a_student_on_the_other_side_counts():
     """σ(z) = σ(−z) + z, and in the square z = σ(z + 4) − 4, so the second layer can undo the flip."""
     star, _, x = deep_shifted_students(0.0, 12_000)

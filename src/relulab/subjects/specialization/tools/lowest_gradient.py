@@ -61,6 +61,19 @@ def lowest_gradient(
     return g, allowance
 
 
+@torch.no_grad()
+def composition_rounding(teacher: MLP, student: MLP, farthest: Float[Tensor, " d"]) -> float:
+    """Rounding of g_1 if V_1 and V*_1 are multiplied out, at all points whose coordinates are at most ``farthest``.
+
+    Args:
+        teacher: One (leaky) ReLU network in float64.
+        student: Another one with the same inputs and outputs.
+        farthest: The largest |x_i|, (d,).
+    """
+    size = torch.stack([absolute(net)(farthest[None])[0, 0] for net in (teacher, student)]).sum(0)
+    return _rounding(teacher, student) * float((size @ _largest(student).V[0, 0, :, : student.widths[1]]).max())
+
+
 def _largest(net: MLP) -> Layer:
     """The lowest layer of the network with absolute weights and open gates, which bounds that of the network."""
     bound = absolute(net)

@@ -95,11 +95,13 @@ def upper_boundaries(net: MLP, x: Float[Tensor, "N d"], node: int | None = None)
 
 def _one_side(net: MLP, x: Tensor, active: list[Tensor], node: int | None, side: bool | None) -> UpperBoundaries:
     """The boundaries for gates that are given at every point, with those of one node replaced."""
+    if net.depth == 2:
+        none = Nodes(x.new_zeros(0, x.shape[1]), x.new_zeros(0))
+        return UpperBoundaries(none, torch.zeros(len(x), 0, dtype=torch.long), x.new_zeros(len(x), 0))
     if side is not None:
         active = [active[0].clone(), *active[1:]]
         active[0][:, node] = side
-    patterns, region = torch.unique(torch.cat(active[:-1], 1) if active[1:] else active[0][:, :0], dim=0,
-                                    return_inverse=True)  # fmt: skip
+    patterns, region = torch.unique(torch.cat(active[:-1], 1), dim=0, return_inverse=True)
     u, d = sum(net.widths[2:-1]), x.shape[1]
     if max(len(patterns) * d, len(x)) * (u + 1) > MOST:
         raise UserError(
@@ -123,13 +125,11 @@ def _planes(net: MLP, D: Float[Tensor, "P gates"]) -> Nodes:
     A, c = net.W[0].data.expand(len(D), -1, -1), net.b[0].data[0].expand(len(D), -1)
     size, w, b = A.abs(), [], []
     K_eps = 4 * sum(net.widths) * torch.finfo(D.dtype).eps
-    parts = D.split(net.widths[1:-2], 1) if net.depth > 2 else ()
+    parts = D.split(net.widths[1:-2], 1)
     for D_l, W, bias in zip(parts, net.W[1:-1], net.b[1:-1], strict=True):
         A, c = (A * D_l[:, None]) @ W.data[0], (c * D_l) @ W.data[0] + bias.data[0]
         size = (size * D_l[:, None]) @ W.data[0].abs()
         exists = A.norm(dim=1) > K_eps * size.norm(dim=1)
         w.append((A * exists[:, None]).mT)
         b.append(c)
-    if not w:
-        return Nodes(A.new_zeros(0, A.shape[1]), A.new_zeros(0))
     return regular(Nodes(torch.cat(w, 1).flatten(0, 1), torch.cat(b, 1).flatten()))
