@@ -11,7 +11,7 @@ from relulab.subjects.specialization import Box
 from relulab.subjects.specialization.theorems.noisy_recovery import gradient_on
 from relulab.subjects.specialization.tools.creases import creases
 from relulab.subjects.specialization.tools.deep_pairs import bent_above, deep_shifted_students
-from relulab.subjects.specialization.tools.lowest_gradient import lowest_gradient
+from relulab.subjects.specialization.tools.lowest_gradient import composition_rounding, lowest_gradient
 from relulab.subjects.specialization.tools.one_region import steady, steady_boxes, two_layers_at
 from relulab.subjects.specialization.tools.shifted_students import shifted_students
 
@@ -134,6 +134,20 @@ def test_zero_gradients_mean_exact_students_as_in_theorem_4():
         finding = noisy_recovery(star, net, Box.around(2), node=node)
         assert finding.verdict in (Verdict.HOLDS, Verdict.INCONCLUSIVE)
         assert finding.conditions[2].measured < 1e-9  # the bound on the angle
+
+
+@pytest.mark.parametrize("spare", [1e4, 1e9, 1e13])
+def test_rounding_of_large_weights_that_cancel_enters_the_bounds(spare):
+    star, net, _ = deep_shifted_students(0.0, 1, spare=spare)
+    small, large = (noisy_recovery(star, one, Box.around(2), node=0) for one in (deep_shifted_students(0.0, 1)[1], net))
+    assert small.verdict is Verdict.HOLDS and large.verdict is not Verdict.REFUTED
+    far = Box.around(2).farthest
+    assert composition_rounding(star, net, far) > spare * 1e-16
+    x = inside(Box.around(2), 500)
+    g = two_layers_at(net, x[0])
+    exact = two_layers_at(deep_shifted_students(0.0, 1)[1], x[0])
+    gap = (g(x[:1]) - exact(x[:1])).detach().abs().max()
+    assert float(gap) * spare <= composition_rounding(star, net, far)
 
 
 def test_the_strongest_node_is_the_default():
