@@ -333,6 +333,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "specialization.top_bounds": wide,
     "specialization.layer_correlations": lambda: {**pair(), "x": double(4, 2)},
+    "specialization.lowest_layer": lambda: {**pair(1), "x": double(3, 1), "epsilon": 0.5},
     "specialization.lowest": lambda: {"net": plain()},
     "specialization.negative_feedback": lambda: {
         "W": np.array([[0.1, 0.02], [0.05, -0.01]]), "w_star": np.array([1.0, 0.0]), "a": np.array([1.0, 0.5]),

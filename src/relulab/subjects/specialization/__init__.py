@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.theorems.gradient_rule import gradient_rule as gradient_rule
     from relulab.subjects.specialization.theorems.interpolation import interpolation as interpolation
     from relulab.subjects.specialization.theorems.lipschitz_overlaps import lipschitz_overlaps as lipschitz_overlaps
+    from relulab.subjects.specialization.theorems.lowest_layer import lowest_layer as lowest_layer
     from relulab.subjects.specialization.theorems.negative_feedback import negative_feedback as negative_feedback
     from relulab.subjects.specialization.theorems.node_gradient_rule import node_gradient_rule as node_gradient_rule
     from relulab.subjects.specialization.theorems.noisy_recovery import noisy_recovery as noisy_recovery

@@ -347,7 +347,7 @@ def test_errors_on_pairs_are_one_line(here, tmp_path):
     np.save(tmp_path / "same.npy", np.ones((60, 4)))
     one_line(here("measure", "alignment", "star.safetensors", "star.safetensors", "-d", "same.npy"), "all points")
     files = ("--teacher", "star.safetensors", "--student", "five.safetensors", "-d", "x.npy")
-    for theorem in ("SS.L4", "SS.T1", "SS.T2", "SS.T3", "SS.T4", "S0.T1", "S0.T5"):
+    for theorem in ("SS.L4", "SS.T1", "SS.T2", "SS.T3", "SS.T4", "SS.T5", "S0.T1", "S0.T5"):
         one_line(here("check", theorem, *files), "inputs")
     for wrong in (("--tolerance", "nan"), ("--tolerance", "1.5"), ("--tolerance", "-1")):
         one_line(here("prune", "star.safetensors", "-d", "x.npy", *wrong), "tolerance")

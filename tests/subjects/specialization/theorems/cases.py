@@ -32,6 +32,7 @@ from relulab.subjects.specialization import teacher as random_teacher
 from relulab.subjects.specialization.theorems.norm_ratio import common_residue
 from relulab.subjects.specialization.theorems.prunable_students import _opposite, counterexample
 from relulab.subjects.specialization.theorems.student_specialization import exact_pair
+from relulab.subjects.specialization.tools.deep_pairs import bent_above, deep_shifted_students
 from relulab.subjects.specialization.tools.lucky_examples import lucky_pair, near_nodes, one_arrived, orthogonal
 from relulab.subjects.specialization.tools.separable_pairs import mirrored_pair, open_pair
 from relulab.subjects.specialization.tools.shifted_students import shifted_students
@@ -419,6 +420,14 @@ def shifted(shift: float, **options):
     return make
 
 
+def deep_on_box(shift: float = 1e-4, nets=deep_shifted_students, **options):
+    def make(rng: np.random.Generator) -> dict:
+        star, net, _ = nets(shift, 1)
+        return {"teacher": star, "student": net, "box": Box.around(2), **options}
+
+    return make
+
+
 def near_node(rng: np.random.Generator) -> dict:
     """A third teacher node within the bounds of the strongest one."""
     star, net, _ = shifted_students(1e-3, 1)
@@ -444,6 +453,11 @@ T5 = Cases(
         Case("biases off by 0.9", NOT_APPLICABLE, shifted(0.9)),
         Case("another teacher node within the bounds", NOT_APPLICABLE, near_node, but=("units permuted",)),
         Case("no such node", UserError, shifted(1e-3, node=7)),
+        Case("three layers, biases off by 1e-4", HOLDS, deep_on_box()),
+        Case("three layers, bounds of second order", REFUTED, deep_on_box(1e-7, squared=True)),
+        Case("three layers, biases off by 0.1", NOT_APPLICABLE, deep_on_box(0.1)),
+        Case("a second layer that bends for a node", NOT_APPLICABLE,
+             deep_on_box(nets=lambda shift, n: bent_above(n), node=0), but=("units permuted",)),
     ),
     (*scaled("box", weights=NETS), turned_axes("box", weights=NETS), units_permuted(*NETS), units_rescaled("teacher"),
      *outputs_scaled(*NETS), outputs_rotated(*NETS), float32("box", *NETS)),
@@ -616,6 +630,63 @@ def finite_cases(n: int) -> Cases:
         # the bound of the gradient is proportional to |α_kj|, so that it fails as well
         never_alone=("Student k = # has α_kj ≠ # for teacher node j = #",),
     )  # fmt: skip
+
+
+def deep(shift: float = 1e-4, n: int = 3000, epsilon: float = 0.5, of_nets=None, spare: float = 0.0, **options):
+    """Three layers, with each node of the lowest one split in two whose biases are off by ± shift."""
+
+    def make(rng: np.random.Generator) -> dict:
+        star, net, x = deep_shifted_students(shift, n, spare=spare)
+        if of_nets:
+            of_nets(star, net)
+        return {"teacher": star, "student": net, "x": x[torch.from_numpy(rng.permutation(n))], "epsilon": epsilon,
+                **options}  # fmt: skip
+
+    return make
+
+
+def bent(**options):
+    star, net, x = bent_above(3000)
+    return lambda rng: {"teacher": star, "student": net, "x": x, "epsilon": 0.5, **options}
+
+
+def closed(star: MLP, net: MLP) -> None:
+    """The second layer of the student is inactive."""
+    net.b[1].data.fill_(-50.0)
+
+
+def turned_toward(star: MLP, net: MLP) -> None:
+    """The boundary of teacher node 1, and of its students, is turned until it is ε-aligned with that of node 0."""
+    star.W[0].data[0, :, 1] = torch.tensor([0.95, 0.3]).double() / np.hypot(0.95, 0.3)
+    net.W[0].data[0, :, 1::2] = star.W[0].data[0, :, 1:]
+
+
+LOWEST = Cases(
+    (
+        Case("biases off by 1e-4", HOLDS, deep()),
+        Case("exact students", HOLDS, deep(0.0)),
+        Case("a loose bound of the gradient", REFUTED, deep(0.55, loose=True)),
+        Case("a loose bound of the gradient, biases off by 1.5", NOT_APPLICABLE, deep(1.5, loose=True)),
+        Case("a second layer that bends for a node, as in print", REFUTED, bent(everywhere=True)),
+        Case("a second layer that bends for a node", NOT_APPLICABLE, bent(node=0), but=("units permuted",)),
+        Case("the other nodes beside a second layer that bends", HOLDS, bent()),
+        Case("biases off by 0.1", NOT_APPLICABLE, deep(0.1)),
+        Case("a closed second layer", NOT_APPLICABLE, deep(of_nets=closed)),
+        Case("few points", NOT_APPLICABLE, deep(n=60)),
+        Case("a small ε", NOT_APPLICABLE, deep(0.0, epsilon=0.05)),
+        Case("another teacher node that is ε-aligned", NOT_APPLICABLE, deep(0.0, of_nets=turned_toward, node=0),
+             but=("units permuted",)),
+        Case("students that cancel, with weights of 1e15", INCONCLUSIVE, deep(spare=1e15)),
+        Case("two points", UserError, deep(n=2), but=("repeated",)),
+        Case("ε = 0", UserError, deep(n=60, epsilon=0.0)),
+    ),
+    (turned_axes("x", weights=NETS), permuted("x"), repeated("x"), units_permuted(*NETS), units_rescaled("teacher"),
+     *outputs_scaled(*NETS), outputs_rotated(*NETS), float32("x", *NETS)),
+    {"scaled": "ε bounds an angle and a distance in the units of the inputs, so that it is not scale-free",
+     "rotated": "the augmentation moves along the axes, and the points fill a square"},
+    # points at which α_kj is zero do not count, so that there are too few of them as well
+    never_alone=("Student k = # has α_kj ≠ # for teacher node j = #",),
+)  # fmt: skip
 
 
 # Luck Matters: nodes with frozen biases, for inputs of one standard deviation
@@ -887,7 +958,7 @@ LEMMA_4 = Cases(
 CASES = {
     "LM.A2": A2, "LM.A3": A3, "LM.L2": LEMMA_2, "LM.L3": LEMMA_3, "LM.L4": LEMMA_4, "LM.T4": LUCK_T4, "LM.T5": LUCK_T5,
     "SS.L1": L1, "SS.L4": L4, "SS.T1": T1, "SS.T2": T2, "SS.C1": C1, "SS.T3": finite_cases(40_000),
-    "SS.T4": finite_cases(20_000), "S0.T1": INTERPOLATION, "S0.T5": T5, "S0.T6": PUSH, "S0.T7": T7, "S0.E6": GROWTH,
-    "S0.T7.feedback": FEEDBACK, "LM.T1": NODEWISE, "LM.A1": A1, "LM.T2": LM_T2,
+    "SS.T4": finite_cases(20_000), "SS.T5": LOWEST, "S0.T1": INTERPOLATION, "S0.T5": T5, "S0.T6": PUSH, "S0.T7": T7,
+    "S0.E6": GROWTH, "S0.T7.feedback": FEEDBACK, "LM.T1": NODEWISE, "LM.A1": A1, "LM.T2": LM_T2,
     "LM.L1": GRADIENT, "LM.T3": CONSERVED,
 }  # fmt: skip

@@ -13,6 +13,11 @@ student has leaky ReLUs of slope c, the ball may also lie where k is not active.
 is a student if no other teacher node is as close. On a box, r is the solution of a linear program. ε is exact up to
 rounding if the vertices of the creases can be listed, and an upper bound otherwise. Biases are measured from the center
 of the box in units of its size. The negative control replaces the bounds by second-order ones.
+
+The networks may have more layers. Then the theorem is about their lowest layers, and R is a region in which the upper
+layers keep their gates, so that α_kj is constant. Such regions need not be convex. Here R is a box in one of them,
+found by shrinking the given box toward points of the boundary of j. On it, both networks are two-layer networks with
+the output weights V*_1 and V_1, and everything above applies to these.
 """
 
 import math
@@ -28,13 +33,21 @@ from relulab.core.errors import UserError
 from relulab.lab.inputs.teacher_student import TeacherStudent
 from relulab.lab.show.words import number
 from relulab.lab.theorem import Check, Demonstration, Finding, Theorem, Verdict
+from relulab.nets.mlp import MLP, as_mlp
 from relulab.subjects.specialization.instruments.alignment import alignment
+from relulab.subjects.specialization.instruments.top_down import top_down_layers
 from relulab.subjects.specialization.terms import GRADIENT, LARGEST, PAIR
 from relulab.subjects.specialization.tools.box import Box
 from relulab.subjects.specialization.tools.creases import Creases, creases, largest_gradient, seen
+from relulab.subjects.specialization.tools.deep_pairs import deep_shifted_students
+from relulab.subjects.specialization.tools.groups import one_network
+from relulab.subjects.specialization.tools.lowest_gradient import composition_rounding
 from relulab.subjects.specialization.tools.nodes import Nodes, lowest, regular
+from relulab.subjects.specialization.tools.one_region import on_boundary, steady_boxes, two_layers_at
 from relulab.subjects.specialization.tools.shifted_students import shifted_students
 from relulab.subjects.specialization.tools.vertices import exact_gradient
+
+TRIED = 4  # boxes on which the upper layers keep their gates, the best first
 
 
 class Bounds(NamedTuple):
@@ -52,9 +65,9 @@ def noisy_recovery(
     """Check the theorem for one teacher node, with the observer k that gives the smallest bounds.
 
     Args:
-        teacher: One two-layer (leaky) ReLU network.
+        teacher: One (leaky) ReLU network of any depth. The theorem is about its lowest layer.
         student: Another one with the same inputs and outputs.
-        box: The region R.
+        box: The region R. For more than two layers, R is a box in it on which the upper layers keep their gates.
         node: Index of the teacher node, from 0. None takes the strongest node.
         squared: True multiplies both bounds by the bound on sin θ̃, which makes them second order in ε/|α_kj| and
             wrong. This is the negative control.
@@ -63,15 +76,73 @@ def noisy_recovery(
     >>> noisy_recovery(teacher, student, Box.around(2)).verdict.name
     'HOLDS'
     """
+    nets = as_mlp(teacher), as_mlp(student)
+    if max(net.depth for net in nets) > 2:
+        return _in_one_region(one_network(nets[0]), one_network(nets[1]), box, node, squared)
     pair = creases(teacher, student, box)
-    star = regular(lowest(pair.teacher))
-    j = int(pair.v_star.norm(dim=1).argmax()) if node is None else node
-    if not 0 <= j < len(star.w):
-        raise UserError(f"teacher node {j} does not exist: choose a node from 0 to {len(star.w) - 1}")
-    if star.w.shape[1] < 2:
-        raise UserError(f"expected networks with at least 2 inputs, got {star.w.shape[1]}")
+    j = _existing(int(pair.v_star.norm(dim=1).argmax()) if node is None else node, pair.teacher)
+    return _finding(pair, j, *_bounds(pair, j), squared)
+
+
+def _existing(j: int, teacher: MLP) -> int:
+    """Return the index of a teacher node, or raise an error if there is no such node, or only one input."""
+    d, m = teacher.widths[:2]
+    if not 0 <= j < m:
+        raise UserError(f"teacher node {j} does not exist: choose a node from 0 to {m - 1}")
+    if d < 2:
+        raise UserError(f"expected networks with at least 2 inputs, got {d}")
+    return j
+
+
+def _in_one_region(teacher: MLP, student: MLP, box: Box, node: int | None, squared: bool) -> Finding:
+    """Check the theorem on the box that gives the smallest bounds, of those on which the upper layers do not change."""
+    if (teacher.widths[0], teacher.widths[-1]) != (student.widths[0], student.widths[-1]):
+        raise UserError(
+            f"the teacher has widths {teacher.widths} and the student {student.widths}: inputs and outputs must agree"
+        )
+    box = box.fits(teacher.widths[0])
+    j = _existing(_strongest(teacher, box) if node is None else node, teacher)
+    points_of_j, shares, boxes = steady_boxes(teacher, student, box, j)
+    says = f"The boundary of node {j} meets a box on which the upper layers of both networks keep their gates"
+    detail = "none was found"
+    if boxes:
+        detail = (
+            f"{len(boxes):,} were found; the best one is {number(float(shares[0]))} times as large as the given one"
+        )
+    found = Check(says, len(boxes), ">=", 1, detail=detail)
+    best = None
+    for x, region in list(zip(points_of_j, boxes, strict=True))[:TRIED]:
+        pair = creases(two_layers_at(teacher, x), two_layers_at(student, x), region)
+        bounded = _bounds(pair, j, composition_rounding(teacher, student, region.farthest))
+        if best is None or bounded[0].sine < best[1][0].sine:
+            best = pair, bounded
+    if best is None:
+        return Finding((found,), ())
+    finding = _finding(best[0], j, *best[1], squared)
+    return Finding((found, *finding.conditions), finding.conclusion)
+
+
+def _strongest(teacher: MLP, box: Box) -> int:
+    """The teacher node of the lowest layer with the largest ‖v*_j‖ at a point of its boundary in the box."""
+    norms = lowest(teacher).w.norm(dim=1)
+    strengths = torch.zeros(len(norms), dtype=norms.dtype)
+    for j in range(len(norms)):
+        x = on_boundary(teacher, box, j)
+        if len(x):
+            V = top_down_layers(teacher, x)[0].V[0, :, :, j]
+            strengths[j] = norms[j] * V.norm(dim=1).max()
+    return int(strengths.argmax())
+
+
+def _bounds(pair: Creases, j: int, rounding: float = 0.0) -> tuple[Bounds, float, bool]:
+    """The bounds for teacher node j, the largest gradient ε that they are made from, and whether ε is exact."""
     epsilon, exact = gradient_on(pair)
-    bounds = promised(pair, j, epsilon)
+    epsilon += rounding
+    return promised(pair, j, epsilon), epsilon, exact
+
+
+def _finding(pair: Creases, j: int, bounds: Bounds, epsilon: float, exact: bool, squared: bool) -> Finding:
+    star = regular(lowest(pair.teacher))
     size = f"ε = {epsilon:.2g}" + ("" if exact else " (an upper bound)")
     slopes = pair.teacher.slope, pair.student.slope
     side = "one side" if slopes[1] else "the active side"
@@ -177,7 +248,7 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     """Check the theorem on networks from files, on the box spanned by the points.
 
     Args:
-        teacher: One two-layer (leaky) ReLU network.
+        teacher: One (leaky) ReLU network of any depth. The theorem is about its lowest layer.
         student: Another one with the same inputs and outputs.
         x: Points, (N, d).
         node: Index of the teacher node, from 0. None takes the strongest node.
@@ -185,8 +256,8 @@ def of_networks(teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"],
     return noisy_recovery(teacher, student, Box.of(x), node=node)
 
 
-def _case(shift: float, slope: float = 0.0, **options) -> Finding:
-    teacher, student, _ = shifted_students(shift, 1, slope=slope)
+def _case(shift: float, slope: float = 0.0, pair=shifted_students, **options) -> Finding:
+    teacher, student, _ = pair(shift, 1, slope=slope)
     return noisy_recovery(teacher, student, Box.around(2), **options)
 
 
@@ -215,7 +286,8 @@ THEOREM = Theorem(
     in_print="The paper states orders only: powers of ε slightly below 1, divided by |α_kj|, with hidden constants. "
     "Its proof works with the power 1 and explicit constants, which are used here. The student may be active on the "
     "other side of the hyperplane. For leaky ReLUs, the proof gives the same bounds with (1 − c*)|α_kj| instead of "
-    "|α_kj|, where c* is the slope of the teacher.",
+    "|α_kj|, where c* is the slope of the teacher. In networks with more than two layers, the region must be one in "
+    "which α_kj is constant. The check looks for a box in such a region.",
     source="S0 theorem 5, lemmas 5 and 6, sections 8.7, 8.8 and 8.13",
     check=noisy_recovery,
     on={TeacherStudent: of_networks},
@@ -223,10 +295,20 @@ THEOREM = Theorem(
         Demonstration("Two nodes in the plane, student biases off by 10⁻³", Verdict.HOLDS, lambda: _case(1e-3)),
         Demonstration("The same with leaky ReLUs of slope 0.1", Verdict.HOLDS, lambda: _case(1e-3, slope=0.1)),
         Demonstration(
+            "Three layers, student biases off by 10⁻³",
+            Verdict.HOLDS,
+            lambda: _case(1e-3, pair=deep_shifted_students, node=0),
+        ),
+        Demonstration(
             "Student biases off by 0.1, so that the bounds are trivial", Verdict.NOT_APPLICABLE, lambda: _case(0.1)
         ),
         Demonstration(
             "Negative control: bounds of second order in ε/|α_kj|", Verdict.REFUTED, lambda: _case(1e-6, squared=True)
+        ),
+        Demonstration(
+            "Negative control: the same with three layers",
+            Verdict.REFUTED,
+            lambda: _case(1e-6, pair=deep_shifted_students, node=0, squared=True),
         ),
     ),
 )

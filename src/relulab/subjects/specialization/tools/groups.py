@@ -60,6 +60,23 @@ def two_layer(net: nn.Module) -> MLP:
     return MLP.of(net.module()).double()
 
 
+def one_network(net: nn.Module) -> MLP:
+    """Return a copy in float64, or raise an error if this is not a single (leaky) ReLU network with hidden layers.
+
+    Args:
+        net: An ``MLP`` or an ``nn.Sequential`` of Linear and ReLU or LeakyReLU layers.
+    """
+    net = as_mlp(net)
+    if net.depth < 2 or net.lanes != 1:
+        raise UserError(
+            f"expected one network with hidden layers, got {net.lanes} with {net.depth} layers: choose one lane of a "
+            "network with at least two layers"
+        )
+    net = MLP.of(net.module()).double()
+    check_finite(net)
+    return net
+
+
 def check_finite(net: MLP) -> None:
     """Raise an error if a network has weights that are NaN or infinite.
 
