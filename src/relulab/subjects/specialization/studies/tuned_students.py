@@ -34,6 +34,8 @@ class TunedStudents(TrainedStudy):
 
     symbols: ClassVar[dict[str, str]] = {
         "ρ_mean": "mean over the teacher nodes of a layer of the best correlation with a student node",
+        "d": "number of inputs",
+        "C": "number of outputs",
     }
 
     d: PositiveInt = 20

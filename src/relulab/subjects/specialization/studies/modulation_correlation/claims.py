@@ -87,7 +87,8 @@ def _shape(last: xr.Dataset, l: int, threshold: float) -> list[Statement]:
             f"In layer {l}, no un-specialized node has as large a √E[β_kk] as a typical specialized one",
             _seeds(gap), "<",
             note=f"On average {float(specialized.sum('student').mean()):.3g} of "
-            f"{int(layer.specialized.notnull().sum('student').max())} nodes are specialized.",
+            f"{int(layer.specialized.notnull().sum('student').max())} nodes are specialized. "
+            "S0 itself says that un-specialized nodes with a large √E[β_kk] are possible in deep networks.",
             statistic=f"log₁₀ of the largest √E[β_kk] of a node with a best correlation up to {threshold:g} minus "
             "log₁₀ of the median of the others",
         ),

@@ -28,7 +28,8 @@ def drawn_nodes(result: xr.Dataset, kind: str) -> Figure:
         row[0].set_ylabel(f"layer {layer}\n√E[β_kk]")
         row[0].set_ylim(0, None)
     axes[0, 0].set(xlim=(-0.05, 1.05), xticks=(0, 0.5, 1))
-    figure.supxlabel("best correlation with a teacher node", fontsize=9)
+    for ax in axes[-1]:
+        ax.set_xlabel("best correlation")
     return figure
 
 

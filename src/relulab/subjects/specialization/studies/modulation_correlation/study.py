@@ -51,10 +51,13 @@ class ModulationCorrelation(TunedStudents):
         "batch=16, lr=0.01, later_lr=0.01. The printed figures show one student each; here there are five seeds. An L "
         "is judged as in figure 3 of S0 (study fan-out-correlation). S0 also says that un-specialized nodes with a "
         "large √E[β_kk] are possible in deep networks. Epoch 10 of the text is the first tenth of the training in all "
-        "presets. √E[β_kk] is the mean over a part of the held-out points (n_modulation)."
+        "presets. √E[β_kk] is the mean over a part of the held-out points."
     )
     symbols: ClassVar = {
-        **TunedStudents.symbols,
+        "ρ_mean": "mean over the teacher nodes of a layer of the best correlation with a student node",
+        "d": "number of inputs",
+        "C": "number of outputs",
+        "L": "shape of a plot of √E[β_kk] versus best correlation whose upper left is empty",
         "√E[β_kk]": "root mean square over inputs of the derivative of the outputs with respect to student node k; it "
         "stands for the fan-out of two-layer networks",
     }
@@ -64,17 +67,18 @@ class ModulationCorrelation(TunedStudents):
         "quick": {"hidden": (10, 15, 20, 25), "seeds": 6, "n_train": 3840, "n_held_out": 2000, "n_modulation": 250},
     }  # fmt: skip
     captions: ClassVar = {
-        **{
-            kind: "√E[β_kk] of every student node versus its best correlation with a teacher node of the same layer, "
-            f"with {kind.capitalize() if kind == 'gaussian' else kind} inputs; one dot per node, colors are seeds. "
-            "Rows are layers, the lowest below, columns are epochs. All dots move to an L: to the lower edge or to the "
-            f"right one. Answers figure {number} of S0."
-            for kind, number in zip(KINDS, (4, 12), strict=True)
-        },
+        "gaussian": "√E[β_kk] of every student node versus its best correlation with a teacher node of the same layer, "
+        "with Gaussian inputs; one dot per node, colors are seeds. Rows are layers, the lowest below, columns are "
+        "epochs. In an L, the upper left is empty: dots are near the lower edge or the right one. Answers figure 4 of "
+        "S0.",
+        "uniform": "√E[β_kk] of every student node versus its best correlation with a teacher node of the same layer, "
+        "with uniform inputs; one dot per node, colors are seeds. Rows are layers, the lowest below, columns are "
+        "epochs. In an L, the upper left is empty: dots are near the lower edge or the right one. Answers figure 12 of "
+        "S0.",
         "courses": "How the L forms in every hidden layer, layer 0 is the lowest: rank correlation between best "
         "correlation and √E[β_kk] over the nodes of a student, above, and ρ_mean, below, versus the epoch, with "
-        "Gaussian and uniform inputs. Lines are means over seeds, shaded areas 95% intervals. Our addition: it shows "
-        "the order of the layers.",
+        "Gaussian and uniform inputs. Colors and markers are layers, lines are means over seeds, shaded areas 95% "
+        "intervals. Our addition: it shows the order of the layers.",
     }
 
     over: PositiveInt = 10

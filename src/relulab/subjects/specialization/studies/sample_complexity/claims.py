@@ -74,7 +74,9 @@ def _best_layer(start: xr.DataArray, rho: xr.DataArray, loss: str, N: int) -> St
         note=f"ρ_mean of the layers, from the lowest, with {N:,} points: {after}. Before training: {before}.",
         statistic=f"share of the way of ρ_mean from its start to 1, after training on {N:,} points, {others}",
     )  # fmt: skip
-    level = statement._replace(values=per_seed(_lowest(rho)), within=(-1, 1), note="", statistic=f"ρ_mean, {others}")
+    level = statement._replace(
+        values=per_seed(_lowest(rho)), within=(-1, 1), note="", statistic=f"level of ρ_mean after training, {others}"
+    )
     return statement._replace(others=(level,))
 
 

@@ -47,7 +47,7 @@ class SampleComplexity(TunedStudents):
         "of more points also make more steps: with equal_steps=true, all make as many steps as those of the most "
         "points. The release shuffles the points of an epoch, here they are drawn with replacement. Sample sizes "
         "between the smallest and the largest are not printed. Figure 6 has 2× students, the release ran 5× as well: "
-        "over=[2, 5]. A unit of 2,000,000 points needs several GB of memory."
+        "over=[2, 5]. A unit of 2,000,000 points needs about 4 GB of memory."
     )
     presets: ClassVar = {
         "smoke": {"d": 6, "C": 5, "hidden": (3, 4), "samples": (20, 60), "more_samples": (), "seeds": 2, "epochs": 4,
@@ -57,9 +57,9 @@ class SampleComplexity(TunedStudents):
     }  # fmt: skip
     captions: ClassVar = {
         "samples": "Evaluation loss, left, and ρ_mean of every hidden layer versus the number of training points, for "
-        "students trained with the squared error, above, and with cross-entropy, below; layer 0 is the lowest. Lines "
-        "are means over seeds, shaded areas 95% intervals; the dotted line is the loss before training. With several "
-        "student widths, it shows the first one. Answers figure 6 of SS.",
+        "students trained with the squared error, above, and with cross-entropy, below. Colors and markers are layers, "
+        "layer 0 is the lowest. Lines are means over seeds, shaded areas 95% intervals; the dotted line is the loss "
+        "before training. With several student widths, it shows the first one. Answers figure 6 of SS.",
     }
 
     over: Widths = (2,)
