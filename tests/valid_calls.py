@@ -358,6 +358,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "specialization.spherical_push": lambda: {"w": double(2), "w_star": double(2), "x": double(50, 2)},
     "specialization.student_specialization": lambda: {**pair(), "region": SP.Box.around(2)},
     "specialization.teacher": lambda: {"widths": (2, 3, 1), "seeds": [0]},
+    "specialization.deep_teacher": lambda: {"widths": (3, 4, 2), "seeds": [0], "n_held_out": 50},
     "specialization.luck_teacher": lambda: {"widths": (3, 4, 2), "seeds": [0]},
     "specialization.teacher_agnostic": lambda: {"x": double(4, 2), "step": 0.5},
     "specialization.teacher_aware": lambda: {"x": double(4, 2), "nodes": nodes(), "step": 0.5},

@@ -44,6 +44,14 @@ def test_targets_are_the_teachers_outputs():
     torch.testing.assert_close(y, task.teacher.module(1)(x), rtol=1e-12, atol=1e-12)
 
 
+def test_targets_of_many_points_are_computed_in_parts(monkeypatch):
+    whole = make([0, 1], dtype=torch.float64).train()
+    monkeypatch.setattr("relulab.data.task.LARGEST", 7)
+    parts = make([0, 1], dtype=torch.float64).train()
+    assert torch.equal(whole.X, parts.X)
+    torch.testing.assert_close(whole.Y, parts.Y, rtol=1e-12, atol=1e-12)
+
+
 def test_batches_cover_all_points_with_replacement():
     rows = make([0]).batches(0, 1000, 4)
     counts = np.bincount(rows.flatten(), minlength=50)

@@ -21,6 +21,7 @@ from relulab.nets.hooks import applied, fitted
 from relulab.nets.mlp import MLP
 
 CHUNK = 500  # points that a module takes at once
+LARGEST = 100_000  # points that an MLP takes at once: the activations of millions would not fit in memory
 Teacher = TypeVar("Teacher", bound=nn.Module)
 
 
@@ -210,8 +211,9 @@ class Task(Generic[Teacher]):
         """Return the outputs of the teacher of lane ``i``."""
         if not isinstance(self.teacher, MLP):
             return torch.cat([self._of_module(part) for part in x.split(CHUNK)])
+        teacher = self.teacher.lane(i).double()
         with threads_for(len(x) * max(W[0].numel() for W in self.teacher.W)):
-            return self.teacher.lane(i).double()(x)[0]
+            return torch.cat([teacher(part)[0].to(self.dtype) for part in x.split(LARGEST)])
 
     @torch.no_grad()
     def _of_module(self, x: Tensor) -> Float[Tensor, "N C"]:

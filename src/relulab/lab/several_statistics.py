@@ -43,7 +43,7 @@ def agreed(*claims: Claim) -> Claim:
 def _compared(first: Claim, other: Claim) -> str:
     words = claim_detail(other.statistic, other.measured, other.low, other.high, other.criterion)
     numbers = f"{words[:1].upper()}{words[1:]}."
+    verdict = "holds" if other.verdict is Verdict.HOLDS else f"is {VERDICTS[other.verdict.name]}"
     if other.verdict is first.verdict:
-        return f"By another statistic it is {VERDICTS[other.verdict.name]} as well. {numbers}"
-    verdict = VERDICTS[other.verdict.name]
-    return f"By another statistic it is {verdict}, so the verdict depends on the statistic. {numbers}"
+        return f"By another statistic it {verdict} as well. {numbers}"
+    return f"By another statistic it {verdict}, so the verdict depends on the statistic. {numbers}"

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from relulab.subjects.specialization.tools.connection import Connection as Connection
     from relulab.subjects.specialization.tools.connection import connect as connect
     from relulab.subjects.specialization.tools.creases import creases as creases
+    from relulab.subjects.specialization.tools.deep_teacher import deep_teacher as deep_teacher
     from relulab.subjects.specialization.tools.fine_tuning import fine_tuned as fine_tuned
     from relulab.subjects.specialization.tools.groups import groups as groups
     from relulab.subjects.specialization.tools.layer_biases import LayerBiases as LayerBiases
