@@ -115,7 +115,19 @@ def test_list_env_and_show_print_one_document(here):
     assert {"study", "theorem", "instrument", "measurement"} == {row["kind"] for row in rows}
     assert all({"name", "ids", "title", "presets"} <= set(row) for row in rows)
     assert json.loads(here("env", "--json")[1])["packages"]["torch"]
-    assert json.loads(here("show", "SS.F7", "--json")[1])["fields"]["sigma"] == 1.5
+    document = json.loads(here("show", "SS.F7", "--json")[1])
+    assert document["fields"]["sigma"] == 1.5
+    smoke, quick, paper = (document["cost"][preset] for preset in ("smoke", "quick", "paper"))
+    assert 0 < smoke < quick < paper / 5
+    assert "paper about" in " ".join(here("show", "SS.F7")[1].split())
+
+
+def test_show_says_that_a_cost_depends_on_missing_data(here, monkeypatch):
+    def missing(study):
+        raise UserError("no data")
+
+    monkeypatch.setattr(type(find_study("LM.F6").configured("smoke")), "units", missing)
+    assert "smoke, quick, paper not known without the data on" in " ".join(here("show", "LM.F6")[1].split())
 
 
 @pytest.mark.parametrize("words", [["list"], ["env"], ["show", "SS.F7"], ["show", "SS.L1"], ["show", "mean_rank"]])

@@ -59,7 +59,18 @@ def show(
         raise UserError(f"--kind: there is no kind {kind!r}: {nearest(kind, KINDS)}")
     chosen = entry(id, *filter(None, [kind]))
     description = document(chosen) | also(id, chosen)
-    print_json(description) if json_ else print_document(readable(description))
+    shown = readable(description)
+    if not json_:
+        print_document(shown)
+    if chosen.kind == "study":
+        from relulab.lab.run.costs import costs, in_words
+
+        seconds = costs(chosen.name)
+        description["cost"] = seconds
+        if not json_:  # last, because it takes a moment: the study is imported, and the machine measured
+            print_document({"cost": in_words(seconds)}, after=shown)
+    if json_:
+        print_json(description)
 
 
 def cite(

@@ -192,9 +192,10 @@ def print_overview(runs: list[dict], checked: list[dict]) -> None:
     console.print(table)
 
 
-def print_document(document: dict) -> None:
+def print_document(document: dict, after: dict | None = None) -> None:
+    """Print a document as a table; ``after`` is one printed before it, with whose columns it is aligned."""
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
+    table.add_column(style="bold", min_width=max(map(len, after or {}), default=0))
     table.add_column()
     for key, value in document.items():
         rows = value.items() if isinstance(value, dict) else [("", value)]

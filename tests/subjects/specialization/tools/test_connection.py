@@ -63,7 +63,7 @@ def test_the_example_of_appendix_e():
     star, x = torch_default((3, 2, 2), seeds=[0], dtype=torch.float64), points()
     a, b = with_slots(star, (0, 1), 3, 1), with_slots(star, (2, 1), 3, 2)
     found = connect(a, b, x, star(x)[0].detach())
-    assert found.moves == ["copy", "hand over", "copy"] and found.keep == 2
+    assert found.moves == ["copy", "hand over", "copy"] and found.keep == (2,)
     assert float(found.path.max()) < 1e-25 and float(found.line.max()) > 0.01 * found.constant
     c, d = found.nets[1:3]
     assert torch.equal(c.W[0][0, :, 2], star.W[0][0, :, 0]) and not d.W[1][0, 0].any()

@@ -44,7 +44,7 @@ def parts(document: dict[str, Any]) -> Iterator[Part]:
     yield Fact("largest loss on the path", number(document["path"]))
     yield Fact("largest loss on the straight line", number(document["line"]))
     yield Fact("loss of the best constant output", number(constant))
-    yield Fact("nodes that do the work on the path", f"{document['kept']:,} of {document['nodes']:,}")
+    yield Fact("nodes that do the work on the path", f"{_chain(document['kept'])} of {_chain(document['nodes'])}")
     yield Line(_conclusion(document), "strong")
     rows = [(row["move"], MOVES[row["move"]], number(row["loss"])) for row in document["segments"]]
     yield Grid(("segment", "what happens", "loss at its end"), rows, frozenset({"segment", "what happens"}))
@@ -59,9 +59,13 @@ def _conclusion(document: dict[str, Any]) -> str:
         return "A or B is no better than a constant output, so there is no low loss to keep."
     if path:
         return f"The loss stays low on the path. On the straight line, it {'stays low, too' if line else 'does not'}."
-    fewer = f"{document['kept']:,} of their nodes cannot do the work of all {document['nodes']:,}"
+    fewer = f"{_chain(document['kept'])} of their nodes cannot do the work of all {_chain(document['nodes'])}"
     other = "stays low" if line else "does not stay low either"
     return f"The loss does not stay low on the path: {fewer}. On the straight line, it {other}."
+
+
+def _chain(counts: list[int]) -> str:
+    return "-".join(f"{count:,}" for count in counts)
 
 
 def picture(found: Connection) -> Figure:

@@ -1,4 +1,4 @@
-"""A path between two two-layer networks on which the loss stays low, and the straight line between them."""
+"""A path between two networks on which the loss stays low, and the straight line between them."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from relulab.core.errors import UserError
 from relulab.lab.inputs.two_networks import TwoNetworks
 from relulab.lab.measurement import Measurement, Outcome
-from relulab.nets.mlp import as_mlp
+from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.measurements.connection_report import parts, picture, stays_low
 from relulab.subjects.specialization.tools.agreement import outputs
 from relulab.subjects.specialization.tools.connection import Connection, connect
@@ -20,7 +20,7 @@ FEW = 20  # with fewer points, the same ones make the path and measure the loss
 
 
 class ConnectNetworks(TwoNetworks, Measurement):
-    """Find a path between two two-layer networks on which the loss stays low, and compare it with the straight line."""
+    """Find a path between two networks on which the loss stays low, and compare it with the straight line."""
 
     name: ClassVar = "connect"
     source: ClassVar = "SS appendix E"
@@ -30,31 +30,32 @@ class ConnectNetworks(TwoNetworks, Measurement):
 
     teacher: Path | None = None
     """Network whose outputs are the targets. Default: the labels of the data, else the mean output of A and B."""
-    keep: int | None = None
-    """Number of hidden nodes that do the work along the path. Default: the number with the smallest loss."""
+    keep: int | str | None = None
+    """Nodes of each hidden layer that do the work on the path, such as 8 or 8,16. Default: best number, or half."""
     steps: Annotated[int, Ge(1)] = 10
     """Number of positions per segment at which the loss is measured."""
 
     def measure(self) -> Outcome:
         a, b, x = self.load()
-        a, b = as_mlp(a).double(), as_mlp(b).double()
-        if a.widths != b.widths:
-            shapes = " and ".join("-".join(map(str, net.widths)) for net in (a, b))
-            raise UserError(
-                f"{self.a} and {self.b}: expected networks of the same shape, got {shapes}: a path needs the same "
-                "number of weights at both ends"
-            )
+        if isinstance(a, MLP) and isinstance(b, MLP):
+            a, b = a.double(), b.double()
+            if a.widths != b.widths:
+                shapes = " and ".join("-".join(map(str, net.widths)) for net in (a, b))
+                raise UserError(
+                    f"{self.a} and {self.b}: expected networks of the same shape, got {shapes}: a path needs the same "
+                    "number of weights at both ends"
+                )
         y, targets = self.targets(a, b, x)
         first = torch.arange(len(x)) % 2 == 0
         if len(x) < FEW:
             self.note(f"{len(x)} points are too few to set half of them aside, so losses are measured on all of them")
         test = None if len(x) < FEW else (x[~first], y[~first])
         made = (x, y) if test is None else (x[first], y[first])
-        found = connect(a, b, *made, keep=self.keep, steps=self.steps, test=test)
+        found = connect(a, b, *made, keep=self.counts(), steps=self.steps, test=test)
         document = {
             "a": str(self.a), "b": str(self.b), "data": str(self.data), "targets": targets,
             "loss": "mean squared error" if y.dim() > 1 else "cross-entropy",
-            "points": len(made[0] if test is None else test[0]), "nodes": a.widths[1], "kept": found.keep,
+            "points": len(made[0] if test is None else test[0]), "nodes": list(found.nodes), "kept": list(found.keep),
             "ends": list(found.ends), "constant": found.constant,
             "path": float(found.path.max()), "line": float(found.line.max()),
             "path_low": stays_low(found, found.path), "line_low": stays_low(found, found.line),
@@ -63,6 +64,15 @@ class ConnectNetworks(TwoNetworks, Measurement):
             ],
         }  # fmt: skip
         return Outcome(document, list(parts(document)), arrays=lambda: _arrays(found), picture=lambda: picture(found))
+
+    def counts(self) -> int | list[int] | None:
+        """The numbers of nodes to keep; raise a UserError for other texts."""
+        if not isinstance(self.keep, str):
+            return self.keep
+        try:
+            return [int(part) for part in self.keep.split(",")]
+        except ValueError:
+            raise UserError(f"--keep: expected numbers such as 8 or 8,16, got {self.keep}") from None
 
     def targets(self, a: nn.Module, b: nn.Module, x: Tensor) -> tuple[Tensor, str]:
         """Return what the networks should put out, (N, C) or classes (N,), and what that is in words."""
@@ -81,11 +91,16 @@ class ConnectNetworks(TwoNetworks, Measurement):
 
 
 def _arrays(found: Connection) -> dict[str, np.ndarray]:
-    weights = {
-        f"{name}{l + 1}": torch.cat([getattr(net, name)[l].data for net in found.nets]).numpy()
-        for l in (0, 1)
-        for name in ("W", "b")
-    }
+    first = found.nets[0]
+    if isinstance(first, MLP):
+        weights = {
+            f"{name}{l + 1}": torch.cat([getattr(net, name)[l].data for net in found.nets]).numpy()
+            for l in (0, 1)
+            for name in ("W", "b")
+        }
+    else:
+        states = [net.state_dict() for net in found.nets]
+        weights = {name: torch.stack([state[name] for state in states]).numpy() for name in states[0]}
     losses = {"position": found.position, "loss_on_path": found.path, "loss_on_line": found.line}
     return {name: loss.numpy() for name, loss in losses.items()} | {"moves": np.array(found.moves)} | weights
 

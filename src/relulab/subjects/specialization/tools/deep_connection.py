@@ -16,7 +16,7 @@ So only "merge" and "split" can cost anything, and what they cost is measured.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -24,8 +24,10 @@ from torch import Tensor, nn
 
 from relulab.core.errors import UserError
 from relulab.core.followed import followed
+from relulab.nets.narrowing import SAME
 from relulab.nets.stages import Structure, structure
 from relulab.nets.tracing import single_module
+from relulab.subjects.specialization.tools.agreement import outputs
 from relulab.subjects.specialization.tools.layer_pruning import prune_layers
 from relulab.subjects.specialization.tools.slots import (
     Place,
@@ -37,6 +39,8 @@ from relulab.subjects.specialization.tools.slots import (
     places,
     state_of,
 )
+
+FEW = 20  # points at which the end of the path is compared with the second network
 
 
 class Half(NamedTuple):
@@ -59,7 +63,18 @@ class DeepPath(NamedTuple):
     moves: list[str]
     corners: list[State]
     kept: tuple[int, ...]
+    nodes: tuple[int, ...]
     net: nn.Module
+
+    def with_weights(self, state: State) -> nn.Module:
+        """Return a copy of the network with other weights.
+
+        Args:
+            state: The weights.
+        """
+        copy = deepcopy(self.net)
+        copy.load_state_dict({**copy.state_dict(), **state})
+        return copy
 
 
 def deep_path(a: nn.Module, b: nn.Module, x: Tensor, keep: int | Sequence[int] | None) -> DeepPath:
@@ -72,15 +87,17 @@ def deep_path(a: nn.Module, b: nn.Module, x: Tensor, keep: int | Sequence[int] |
         keep: Number of nodes to keep in each layer, at most half of them; one number for all layers, or one for each.
             None keeps half.
     """
-    of_a, of_b = (structure(single_module(net), x) for net in (a, b))
+    of_a, of_b = (structure(net, x) for net in _in_one_precision(a, b))
     _check_alike(of_a, of_b)
+    _check_end(of_a.net, of_b.net, x[:FEW])
     kept = _kept(of_a, keep)
     half_a, half_b = (_half(of, x, kept) for of in (of_a, of_b))
     corners = [("", half_a.state)]
     for move, state in _path(half_a, half_b, of_a):
         if any(not torch.equal(state[name], corners[-1][1][name]) for name in state):
             corners.append((move, state))
-    return DeepPath([move for move, _ in corners[1:]], [state for _, state in corners], kept, of_a.net)
+    moves, states = [move for move, _ in corners[1:]], [state for _, state in corners]
+    return DeepPath(moves, states, kept, tuple(stage.nodes for stage in of_a.stages), of_a.net)
 
 
 def _path(a: Half, b: Half, of: Structure) -> Iterator[tuple[str, State]]:
@@ -146,6 +163,25 @@ def _kept(of: Structure, keep: int | Sequence[int] | None) -> tuple[int, ...]:
     return kept
 
 
+def _check_end(a: nn.Module, b: nn.Module, x: Tensor) -> None:
+    """Raise a ``UserError`` unless the first network computes the second one with its weights."""
+    end = deepcopy(a)
+    end.load_state_dict({**end.state_dict(), **state_of(b)})
+    found, wanted = outputs(end, x), outputs(b, x)
+    if float((found - wanted).abs().max()) > SAME * float(wanted.abs().max()):
+        raise UserError(
+            "expected two networks of the same architecture, but with the weights of the second one the first one has "
+            "other outputs: they differ in their ReLUs, strides or other settings"
+        )
+
+
+def _in_one_precision(a: nn.Module, b: nn.Module) -> list[nn.Module]:
+    nets = [single_module(net) for net in (a, b)]
+    types = [next(iter(state_of(net).values()), torch.zeros(())).dtype for net in nets]
+    wide = torch.promote_types(*types)
+    return [net if dtype == wide else deepcopy(net).to(wide) for net, dtype in zip(nets, types, strict=True)]
+
+
 def _check_alike(a: Structure, b: Structure) -> None:
     shapes = [{name: tuple(t.shape) for name, t in state_of(of.net).items()} for of in (a, b)]
     if shapes[0] != shapes[1] or a.stages != b.stages:
@@ -159,37 +195,6 @@ def _check_alike(a: Structure, b: Structure) -> None:
                         "cannot be made silent")  # fmt: skip
 
 
-def losses_between(
-    net: nn.Module, p: State, q: State, steps: int, loss: Callable[[nn.Module], float]
-) -> Float[Tensor, " steps"]:
-    """Return the loss at equally spaced positions of a segment, without its end.
-
-    Args:
-        net: A network of the same architecture. It is not changed.
-        p: The weights at the beginning.
-        q: The weights at the end.
-        steps: The number of positions.
-        loss: Function that returns the loss of a network.
-    """
-    between, found = deepcopy(net), []
-    for i in range(steps):
-        with_state(between, {name: torch.lerp(p[name], q[name], i / steps) for name in p})
-        found.append(loss(between))
-    return torch.tensor(found, dtype=torch.float64)
-
-
-def with_state(net: nn.Module, state: State) -> nn.Module:
-    """Put weights into a network, and return it.
-
-    Args:
-        net: The network. It is changed.
-        state: The weights.
-    """
-    own: dict[str, Any] = dict(net.state_dict())
-    net.load_state_dict(own | state)
-    return net
-
-
 def losses_along(
     path: DeepPath, steps: int, loss: Callable[[nn.Module], float]
 ) -> tuple[Float[Tensor, " t"], Float[Tensor, " t"]]:
@@ -200,9 +205,12 @@ def losses_along(
         steps: Number of positions per segment.
         loss: Function that returns the loss of a network.
     """
-    net, corners = path.net, path.corners
-    segments = [*pairwise(corners)]
-    end = torch.tensor([loss(with_state(deepcopy(net), corners[-1]))], dtype=torch.float64)
-    along = [losses_between(net, p, q, steps, loss) for p, q in followed(segments, "following the path")]
-    line = losses_between(net, corners[0], corners[-1], max(1, len(segments) * steps), loss) if segments else end[:0]
-    return torch.cat([*along, end]), torch.cat([line, end])
+    corners, count = path.corners, (len(path.corners) - 1) * steps
+
+    def at(p: State, q: State, share: float) -> float:
+        return loss(path.with_weights({name: torch.lerp(p[name], q[name], share) for name in p}))
+
+    along = [at(p, q, i / steps) for p, q in followed([*pairwise(corners)], "following the path") for i in range(steps)]
+    line = [at(corners[0], corners[-1], i / count) for i in range(count)]
+    end = loss(path.with_weights(corners[-1]))
+    return torch.tensor([*along, end], dtype=torch.float64), torch.tensor([*line, end], dtype=torch.float64)

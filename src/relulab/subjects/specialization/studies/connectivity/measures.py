@@ -9,9 +9,10 @@ from torch import Tensor
 
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.correlation import correlation, recovered
-from relulab.subjects.specialization.tools.connection import Connection, connect, constant_loss, losses, path_between
+from relulab.subjects.specialization.tools.connection import Connection, connect, constant_loss
 from relulab.subjects.specialization.tools.hand_over import Slots
 from relulab.subjects.specialization.tools.silenced import Silenced
+from relulab.subjects.specialization.tools.two_layer_connection import losses, path_between
 
 CURVE = np.linspace(0, 1, 61)  # positions at which losses are stored, as a share of the path
 
