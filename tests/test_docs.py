@@ -22,6 +22,7 @@ COMMANDS = {  # pages whose commands are run, too, and the options that make the
     "tutorial.md": "",
     "own-study.md": "--workers 1 --set seeds=2 --set epochs=2",
     "hypotheses.md": "--workers 1 --preset smoke",
+    "smaller-networks.md": "",
 }
 
 

@@ -23,6 +23,7 @@ CONTENTS = {
         "own-study",
         "training",
         "two-checkpoints",
+        "smaller-networks",
         "networks",
         "runs",
         "security",

@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,7 @@ def check_in_child(path: Path) -> None:
         if answer is not None:
             return
         code = _child.poll()
-        _child.kill()
-        _child.wait()
+        _end(_child)
         _child = None
     if code is None:
         raise UserError(f"{path} takes more than {SECONDS:g} s for two points: use a smaller network")
@@ -55,10 +55,20 @@ def _started() -> "subprocess.Popen[bytes]":
         [sys.executable, "-c", "from relulab.io.program_trial import serve; serve()"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    atexit.register(child.kill)
+    atexit.register(_end, child)
     if _answer(child, SECONDS) is None:
         raise UserError("cannot start a process to try programs in: check that python can import relulab")
     return child
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Kill the child and close its pipes."""
+    child.kill()
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        assert pipe is not None
+        with suppress(OSError):  # what was not written yet
+            pipe.close()
 
 
 def _asked(child: "subprocess.Popen[bytes]", path: str) -> Any:

@@ -190,6 +190,11 @@ CASES = {
               units_rescaled("a", "b"), *outputs_scaled("a", "b"), float32("data", "a", "b")),
              {"permuted": "points that make the path and points that measure it are taken by their row numbers",
               "repeated": "points that make the path and points that measure it are taken by their row numbers"}),
+        Case("half of three layers", with_options(nets("a", "b", widths=(3, 6, 4, 2))), connected,
+             (*scaled("data", weights=("a", "b")), rotated("data", weights=("a", "b")), units_permuted("a", "b"),
+              units_rescaled("a", "b"), *outputs_scaled("a", "b"), float32("data", "a", "b")),
+             {"permuted": "points that make the path and points that measure it are taken by their row numbers",
+              "repeated": "points that make the path and points that measure it are taken by their row numbers"}),
     ),
     "strength": (Case("a teacher and two checkpoints", nets(*HISTORY), strengths, in_common(*HISTORY)),),
     "modulation": (

@@ -150,3 +150,27 @@ def test_matches_of_two_networks(deep, here, tmp_path):
     assert "matched by one unit 12 of 12" in text
     one_line(here(*words, "--layer", "1-1"), "pairs A:B")
     one_line(here(*words, "--threshold", "1"), "--threshold")
+
+
+def test_a_path_between_two_programs_is_measured_and_written(pictures, here, tmp_path):
+    torch.manual_seed(3)
+    other, x = made("residual")
+    with torch.no_grad():
+        for p in other.parameters():
+            p.add_(0.3 * torch.randn_like(p) * p.abs().mean())
+    (tmp_path / "other.pt2").write_bytes(program_bytes(other, x))
+    words = ("measure", "connect", "net.pt2", "other.pt2", "--data", "x.npz", "--steps", "2")
+    code, out, err = here(*words, "--json", "--out", "path.npz")
+    document = json.loads(out)
+    assert code == 0 and not err and document["kept"] == [n // 2 for n in document["nodes"]]
+    with np.load(tmp_path / "path.npz") as path, np.load(tmp_path / "x.npz") as data, torch.no_grad():
+        assert [str(move) for move in path["moves"]] == [row["move"] for row in document["segments"]]
+        for index, net, end in ((0, pictures, 0), (-1, other, 1)):
+            state = {key: torch.as_tensor(path[key][index]) for key in net.state_dict() if key in path}
+            copy, _ = made("residual")
+            copy.load_state_dict({**copy.state_dict(), **state})
+            f = copy.double().eval()(torch.from_numpy(data["X"])[1::2].double())
+            loss = nn.functional.cross_entropy(f, torch.from_numpy(data["y"])[1::2])
+            assert float(loss) == pytest.approx(document["ends"][end], rel=1e-4)
+    one_line(here(*words, "--keep", "many"), "--keep: expected numbers such as 8 or 8,16, got many")
+    one_line(here(*words, "--keep", "1,1"), "hidden layers to be kept")
