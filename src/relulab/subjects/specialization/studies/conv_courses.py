@@ -8,8 +8,8 @@ from annotated_types import Ge
 from pydantic import PositiveFloat
 
 from relulab.subjects.specialization.studies.conv_students import Channels, ConvStudents
-from relulab.subjects.specialization.studies.courses import NORMED, Courses, per_seed
-from relulab.subjects.specialization.studies.statements import Statement
+from relulab.subjects.specialization.studies.courses import NORMED, Courses
+from relulab.subjects.specialization.studies.statements import Statement, per_seed
 
 
 class ConvCourses(Courses, ConvStudents):

@@ -15,7 +15,7 @@ from relulab.lab.show.figure import headline, legend, look, panels
 from relulab.lab.study import Tick, Unit
 from relulab.subjects.specialization.studies.deep_students import DeepStudents
 from relulab.subjects.specialization.studies.shuffled import before_training, shuffled
-from relulab.subjects.specialization.studies.statements import Statement, claimed
+from relulab.subjects.specialization.studies.statements import Statement, claimed, per_seed
 
 NORMED = " with BatchNorm"
 
@@ -149,12 +149,3 @@ def way(rho: xr.DataArray) -> xr.DataArray:
     """
     start = rho.sel(epoch=0, drop=True)
     return (rho - start) / (1 - start)
-
-
-def per_seed(values: xr.DataArray) -> np.ndarray:
-    """Return one value per seed, the mean over student widths.
-
-    Args:
-        values: Values with the dimensions "over" and "seed".
-    """
-    return values.mean("over", skipna=False).transpose("seed").values

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import xarray as xr
 
-from relulab.subjects.specialization.studies.courses import NORMED, Courses, per_seed, way
+from relulab.subjects.specialization.studies.courses import NORMED, Courses, way
 from relulab.subjects.specialization.studies.deep_students import Hidden
-from relulab.subjects.specialization.studies.statements import Statement
+from relulab.subjects.specialization.studies.statements import Statement, per_seed
 
 
 class RankCourses(Courses):

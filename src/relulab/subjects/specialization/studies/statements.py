@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Bool
 
 from relulab.lab.claim import Claim, claim
@@ -49,3 +50,13 @@ def _values(statement: Statement, lost: Bool[np.ndarray, " seed"]) -> np.ndarray
     if statement.among is None:
         return values
     return values[statement.among | lost] if statement.among.any() else np.full_like(values, np.nan)
+
+
+def per_seed(values: xr.DataArray) -> np.ndarray:
+    """Return one value per seed, the mean over student widths if there are several.
+
+    Args:
+        values: Values with the dimension "seed", and perhaps "over".
+    """
+    values = values.mean("over", skipna=False) if "over" in values.dims else values
+    return values.transpose("seed").values

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
 from annotated_types import Ge
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
@@ -105,13 +104,3 @@ class TunedStudents(TrainedStudy):
         if self.schedule == "constant":
             options["schedule"] = Changed(self.later_from * parts, self.later_lr / self.lr)
         return options
-
-
-def per_seed(values: Any) -> np.ndarray:
-    """Return one value per seed, the mean over student widths if there are several.
-
-    Args:
-        values: An array of xarray with the dimension "seed", and perhaps "over".
-    """
-    values = values.mean("over", skipna=False) if "over" in values.dims else values
-    return values.transpose("seed").values

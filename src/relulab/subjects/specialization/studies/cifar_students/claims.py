@@ -9,7 +9,7 @@ from relulab.lab.claim import Claim
 from relulab.lab.control import Control
 from relulab.subjects.specialization.studies.cifar_students.measures import Arm
 from relulab.subjects.specialization.studies.shuffled import shuffled
-from relulab.subjects.specialization.studies.statements import Statement, claimed
+from relulab.subjects.specialization.studies.statements import Statement, claimed, per_seed
 
 PRINTED = {1: (79.67, 80.15), 2: (83.09, 83.48), 5: (83.85, 84.18)}
 """accuracies in percent that SS prints, average and best, by width"""
@@ -32,7 +32,7 @@ def claims_of(result: xr.Dataset, arms: Sequence[Arm]) -> list[Claim]:
     statements.append(
         Statement(
             "LM.F9.better", "Students are more accurate than the teacher that they learn from",
-            _seeds(end.accuracy.sel(arm=f"{widths[-1]}×") - end.pruned), within=(-1, 1),
+            per_seed(end.accuracy.sel(arm=f"{widths[-1]}×") - end.pruned), within=(-1, 1),
             note=f"The teacher has {_percent(end.teacher)} before and {_percent(end.pruned)} after pruning.",
             statistic=f"accuracy on held-out pictures after {last} epochs, {widths[-1]}× students − pruned teacher",
         )
@@ -69,12 +69,12 @@ def _of_width(end: xr.Dataset, low: str, high: str, widths: Sequence[int], last:
     return [
         Statement(
             "SS.F10.rho", "Wider students specialize more",
-            _seeds(rho.sel(arm=high) - rho.sel(arm=low)), within=(-1, 1),
+            per_seed(rho.sel(arm=high) - rho.sel(arm=low)), within=(-1, 1),
             statistic=f"ρ_mean after {last} epochs, mean over layers, difference {high} − {low}",
         ),
         Statement(
             "SS.F10.accuracy", "Wider students generalize better",
-            _seeds(found.sel(arm=high) - found.sel(arm=low)), within=(-1, 1),
+            per_seed(found.sel(arm=high) - found.sel(arm=low)), within=(-1, 1),
             note=f"Average / best accuracy in percent here: {here}. Printed: {printed}.",
             statistic=f"accuracy on held-out pictures after {last} epochs, difference {high} − {low}",
         ),
@@ -87,12 +87,12 @@ def _of_norm(result: xr.Dataset, plain: str, normed: str, last: int) -> list[Sta
     return [
         Statement(
             "LM.F9.norm-accuracy", "BatchNorm makes students accurate earlier",
-            _seeds(at.sel(arm=normed) - at.sel(arm=plain)), within=(-1, 1),
+            per_seed(at.sel(arm=normed) - at.sel(arm=plain)), within=(-1, 1),
             statistic=f"accuracy on held-out pictures after epoch {early}, difference with − without BatchNorm",
         ),
         Statement(
             "LM.F9.norm-rank", "With BatchNorm, the best students of the end are ahead earlier",
-            _seeds(rank.sel(arm=plain) - rank.sel(arm=normed)), within=(-1, 1),
+            per_seed(rank.sel(arm=plain) - rank.sel(arm=normed)), within=(-1, 1),
             statistic=f"r̄ after epoch {early}, mean over layers, difference without − with BatchNorm",
         ),
     ]  # fmt: skip
@@ -102,17 +102,13 @@ def _of_order(end: xr.Dataset) -> list[Statement]:
     return [
         Statement(
             f"SS.F10.order-{layer}", f"Strong channels of layer {layer} are learned first",
-            _seeds(end.order.sel(layer=layer).mean("arm")), within=(-1, 1),
+            per_seed(end.order.sel(layer=layer).mean("arm")), within=(-1, 1),
             note="Not stated in the papers for deep networks.",
             statistic="rank correlation of √E[β_jj] and the rise of the best correlation during training, mean over "
             "kinds of students",
         )
         for layer in end.layer.values.tolist()
     ]  # fmt: skip
-
-
-def _seeds(values: xr.DataArray) -> np.ndarray:
-    return values.transpose("seed").values
 
 
 def _percents(values: xr.DataArray) -> str:

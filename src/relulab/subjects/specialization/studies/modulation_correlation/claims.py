@@ -6,7 +6,7 @@ import xarray as xr
 from relulab.lab.claim import Claim, rank_correlation
 from relulab.lab.control import Control
 from relulab.subjects.specialization.studies.shuffled import before_training, shuffled
-from relulab.subjects.specialization.studies.statements import Statement, claimed
+from relulab.subjects.specialization.studies.statements import Statement, claimed, per_seed
 
 PRINTED = 0.998
 """smallest ρ_mean of a layer in S0 figure 12"""
@@ -31,7 +31,7 @@ def claims_of(result: xr.Dataset, threshold: float, early: int, published: bool)
         *_order(gaussian, early),
         Statement(
             "S0.F12.follow", "With uniform inputs, too, √E[β_kk] grows with specialization",
-            _seeds(shape_of(uniform.sel(epoch=last)).mean("layer")), within=(-1, 1),
+            per_seed(shape_of(uniform.sel(epoch=last)).mean("layer")), within=(-1, 1),
             statistic=f"{FOLLOW}, mean over layers, uniform inputs",
         ),
     ]  # fmt: skip
@@ -80,12 +80,12 @@ def _shape(last: xr.Dataset, l: int, threshold: float) -> list[Statement]:
     return [
         Statement(
             f"S0.F4.follow-{l}", f"In layer {l}, √E[β_kk] grows with specialization",
-            _seeds(shape_of(layer)), within=(-1, 1), statistic=f"{FOLLOW}, after training",
+            per_seed(shape_of(layer)), within=(-1, 1), statistic=f"{FOLLOW}, after training",
         ),
         Statement(
             f"S0.F4.corner-{l}",
             f"In layer {l}, no un-specialized node has as large a √E[β_kk] as a typical specialized one",
-            _seeds(gap), "<",
+            per_seed(gap), "<",
             note=f"On average {float(specialized.sum('student').mean()):.3g} of "
             f"{int(layer.specialized.notnull().sum('student').max())} nodes are specialized. "
             "S0 itself says that un-specialized nodes with a large √E[β_kk] are possible in deep networks.",
@@ -102,14 +102,14 @@ def _order(gaussian: xr.Dataset, early: int) -> list[Statement]:
     return [
         Statement(
             "S0.F4.early", f"In the lowest layer, the L has formed by epoch {early}",
-            _seeds(shape.sel(layer=0)), within=(-1, 1), statistic=f"{FOLLOW}, layer 0, epoch {early}",
+            per_seed(shape.sel(layer=0)), within=(-1, 1), statistic=f"{FOLLOW}, layer 0, epoch {early}",
         ),
         Statement(
-            "S0.F4.first", "The L forms in the lowest layer first", _seeds(_lowest(shape)), within=(-2, 2),
+            "S0.F4.first", "The L forms in the lowest layer first", per_seed(_lowest(shape)), within=(-2, 2),
             statistic=f"{FOLLOW}, epoch {early}, layer 0 minus the mean of the other layers",
         ),
         Statement(
-            "S0.F4.rise", "The lowest layer learns first", _seeds(_lowest((rho - start) / (1 - start))),
+            "S0.F4.rise", "The lowest layer learns first", per_seed(_lowest((rho - start) / (1 - start))),
             note=f"ρ_mean of the layers at epoch {early}, from the lowest: {of_layers}.",
             statistic=f"share of the way of ρ_mean from its start to 1 at epoch {early}, layer 0 minus the mean of the "
             "other layers",
@@ -121,7 +121,7 @@ def _followed(rho: xr.DataArray, last: int) -> Statement:
     of_layers = ", ".join(f"{value:.4f}" for value in rho.mean("seed").values)
     return Statement(
         "S0.F12.all", "With uniform inputs, all teacher nodes of all layers are followed closely",
-        _seeds(rho.min("layer")), bound=PRINTED, within=(-1, 1),
+        per_seed(rho.min("layer")), bound=PRINTED, within=(-1, 1),
         note=f"S0 prints ρ_mean ≥ {PRINTED} at all layers. Here it is, from the lowest layer: {of_layers}.",
         statistic=f"smallest ρ_mean of a layer after {last} epochs, uniform inputs",
     )  # fmt: skip
@@ -129,10 +129,6 @@ def _followed(rho: xr.DataArray, last: int) -> Statement:
 
 def _lowest(values: xr.DataArray) -> xr.DataArray:
     return values.sel(layer=0, drop=True) - values.sel(layer=slice(1, None)).mean("layer")
-
-
-def _seeds(values: xr.DataArray) -> np.ndarray:
-    return values.transpose("seed").values
 
 
 def _rank_of_present(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from relulab.lab.control import Control
 from relulab.lab.interval import interval
 from relulab.subjects.specialization.studies.pruned_pictures.measures import STAGES
 from relulab.subjects.specialization.studies.shuffled import shuffled
-from relulab.subjects.specialization.studies.statements import Statement, claimed
+from relulab.subjects.specialization.studies.statements import Statement, claimed, per_seed
 
 LITTLE = 0.02
 """accuracy that counts as a small loss; the papers give no number"""
@@ -31,14 +31,14 @@ def claims_of(result: xr.Dataset, tuning_epochs: int) -> list[Claim]:
         statements.append(
             Statement(
                 "LM.X.prune.modulation", "Pruning by top-down modulation costs less accuracy than by weight norm",
-                _seeds(gain), within=(-1, 1),
+                per_seed(gain), within=(-1, 1),
                 statistic="accuracy on held-out pictures directly after pruning, difference modulation − norm",
             )
         )  # fmt: skip
     statements.append(
         Statement(
             "LM.X.prune.refit", "Fitting the weights again that read the kept channels restores accuracy",
-            _seeds((refitted - pruned).mean("by")), within=(-1, 1),
+            per_seed((refitted - pruned).mean("by")), within=(-1, 1),
             statistic="accuracy on held-out pictures, with these weights fitted − directly after pruning, mean over "
             "criteria",
         )
@@ -47,7 +47,7 @@ def claims_of(result: xr.Dataset, tuning_epochs: int) -> list[Claim]:
         statements.append(
             Statement(
                 "LM.X.prune.criteria", "Further training makes the choice of the criterion less important",
-                _seeds(_spread(pruned) - _spread(tuned)), within=(-1, 1),
+                per_seed(_spread(pruned) - _spread(tuned)), within=(-1, 1),
                 statistic=f"accuracy of the best − of the worst criterion, directly after pruning − {after}",
             )
         )  # fmt: skip
@@ -55,7 +55,7 @@ def claims_of(result: xr.Dataset, tuning_epochs: int) -> list[Claim]:
         statements.append(
             Statement(
                 "LM.X.prune.half", "Half of the multiply-adds can go at a cost of little accuracy",
-                _seeds(result.whole - tuned.sel(by="missed")), "<", LITTLE, within=(-1, 1), note=_table(result),
+                per_seed(result.whole - tuned.sel(by="missed")), "<", LITTLE, within=(-1, 1), note=_table(result),
                 statistic=f"accuracy of the whole network − of the one pruned by the criterion missed, {after}",
             )
         )  # fmt: skip
@@ -100,7 +100,3 @@ def _table(result: xr.Dataset) -> str:
         f"In percent, with 95% intervals, the whole network has {float(whole):.1f} ± {float(error):.1f}. Directly "
         f"after pruning, with weights fitted again, and after training: {'; '.join(rows)}."
     )
-
-
-def _seeds(values: xr.DataArray) -> np.ndarray:
-    return values.transpose("seed").values

@@ -8,8 +8,7 @@ import xarray as xr
 from relulab.lab.claim import Claim, rank_correlation
 from relulab.lab.control import Control
 from relulab.subjects.specialization.studies.shuffled import before_training, shuffled
-from relulab.subjects.specialization.studies.statements import Statement, claimed
-from relulab.subjects.specialization.studies.tuned_students import per_seed
+from relulab.subjects.specialization.studies.statements import Statement, claimed, per_seed
 
 WORDS = {"mse": "the squared error", "cross-entropy": "cross-entropy"}
 
