@@ -6,7 +6,7 @@ memory format, which asks the teacher for its outputs at every batch. relulab ke
 the steps, the correlations with the teacher in all layers and the loss are measured on held-out images: the loop
 collects activations with hooks, multiplies the normalized activations, and computes the loss in a second pass. Process
 time on one core and one thread, best of several, each in turn with its rival. Peak is the best float32 product of the
-same core in the same run, by oneDNN and by MKL; the operations are those of direct convolutions.
+same core in the same run; the operations are those of direct convolutions.
 """
 
 import argparse
@@ -45,16 +45,6 @@ def flops(channels: tuple[int, ...]) -> float:
     sides = [SIDE - 2 * l for l in range(1, len(channels))]
     first, *others = [9.0 * n * k * side**2 for (n, k), side in zip(pairwise(channels), sides, strict=True)]
     return 2.0 * BATCH * (2 * first + 3 * (sum(others) + channels[-1] * sides[-1] ** 2 * C))
-
-
-def peak(seconds: float = 0.5) -> float:
-    """The best rate of a large matrix product in float32, in operations a second, by oneDNN or MKL."""
-    a, b = torch.randn(2048, 1024), torch.randn(1024, 1024)
-    best, until = 0.0, time.process_time() + seconds
-    while hasattr(torch.ops.mkldnn, "_linear_pointwise") and time.process_time() < until:
-        spent = timed(lambda: torch.ops.mkldnn._linear_pointwise(a, b, None, "none", [], ""))
-        best = max(best, 2.0 * 2048 * 1024 * 1024 / spent)
-    return max(best, product_rate(seconds=seconds))
 
 
 def timed(work) -> float:
@@ -114,7 +104,7 @@ def measured(repeats: int, steps: int) -> dict[str, float]:
         fit(ours, task, epochs=1, steps=steps, batch=BATCH, optimizer=SGD(lr=1e-3), loss=MSE(), progress=False)
 
     turns = [
-        (timed(loop), timed(steps_of_ours), timed(second_pass), timed(lambda: observe(ours)), peak())
+        (timed(loop), timed(steps_of_ours), timed(second_pass), timed(lambda: observe(ours)), product_rate(seconds=0.5))
         for _ in range(repeats)
     ]
     slow, fast, slow_look, fast_look, _ = (min(times) for times in zip(*turns, strict=True))

@@ -40,6 +40,11 @@ def statements(end: xr.Dataset, epochs: int) -> list[Statement]:
             statistic=f"log₁₀ evaluation loss of the rewound winners − of the full student, {after}",
         ),
         Statement(
+            "LM.LT.winners", "Winners, trained again, do better than equally many random nodes",
+            _mean(loss.sel(arm="random", drop=True) - ticket), note=_by_size(loss.sel(arm="random") - ticket),
+            statistic=f"log₁₀ evaluation loss of random nodes − of rewound winners, {after}",
+        ),
+        Statement(
             "LM.LT.redrawn", "Winners whose initial weights are drawn again do worse",
             _mean(loss.sel(arm="redrawn", drop=True) - ticket), note=_by_size(loss.sel(arm="redrawn") - ticket),
             statistic=f"log₁₀ evaluation loss of winners with weights drawn again − of rewound winners, {after}",

@@ -243,7 +243,7 @@ class LotteryTickets(TrainedStudy):
         cut = shuffled(result.sel(by=["modulation", "norm"]), "by", "cut", root=self.root)
         random = "random nodes in the place of winners"
         return [
-            Control(random, ("LM.LT.same", "LM.LT.redrawn", "LM.LT.lucky"), chance),
+            Control(random, ("LM.LT.same", "LM.LT.winners", "LM.LT.redrawn", "LM.LT.lucky"), chance),
             Control("criteria that are interchanged at random", ("LM.LT.tickets",),
                     result.assign(loss=pair.loss.reindex(arm=result.arm).fillna(result.loss))),
             Control("criteria that are interchanged at random", ("LM.LT.prune",),
