@@ -98,8 +98,11 @@ def rows(name: str, choose: Callable[[int, np.random.Generator], np.ndarray], *n
     """The same rows of several arguments."""
 
     def of(arguments: Arguments, rng: np.random.Generator) -> Arguments:
-        index = choose(_rows(arguments[names[0]]), rng)
-        return arguments | {n: _entries(arguments[n], lambda t: t[index]) for n in names if n in arguments}
+        given = [n for n in names if n in arguments]
+        if not given:  # a case without points, such as one for all Gaussian inputs
+            return arguments
+        index = choose(_rows(arguments[given[0]]), rng)
+        return arguments | {n: _entries(arguments[n], lambda t: t[index]) for n in given}
 
     return Change(name, of)
 

@@ -40,6 +40,18 @@ def is_large(m: int, k: int, n: int, like: Tensor) -> bool:
     return single and m * k * n >= SMALLEST and has_faster_products()
 
 
+def product_flops(m: int, k: int, n: int) -> float:
+    """Return the flops of PyTorch's own product that take as long as this product in single precision, for estimates.
+
+    Args:
+        m: Rows of the first matrix.
+        k: Columns of the first matrix.
+        n: Columns of the second matrix.
+    """
+    large = m * k * n >= SMALLEST and has_faster_products()
+    return 2.0 * m * k * n * (0.5 if large else 1.0)
+
+
 def products(
     a: Float[Tensor, "lane m k"], b: Float[Tensor, "lane k n"], c: Float[Tensor, "lane 1 n"] | None = None
 ) -> Iterator[Float[Tensor, "m n"]]:

@@ -6,14 +6,14 @@ from relulab.core.threads import one_thread
 
 
 @one_thread()
-def product_rate(size: int = 1024, seconds: float = 0.1) -> float:
+def product_rate(size: int = 1024, seconds: float = 0.1, *, fastest: bool = False) -> float:
     """Measure the best rate of a float32 matrix product on one thread, in flops per second of process time.
-
-    It is the product of the faster one of the two libraries that relulab uses, see ``relulab.core.products``.
 
     Args:
         size: The number of rows and columns of the matrices.
         seconds: How long to measure.
+        fastest: Whether to use the faster one of the two libraries of ``relulab.core.products``, as relulab does for
+            large matrices, instead of PyTorch's own product.
     """
     import torch
 
@@ -22,7 +22,7 @@ def product_rate(size: int = 1024, seconds: float = 0.1) -> float:
     a = torch.ones(1, size, size)
 
     def product() -> None:
-        if has_faster_products():
+        if fastest and has_faster_products():
             next(products(a, a))
         else:
             torch.mm(a[0], a[0])

@@ -957,8 +957,8 @@ LEMMA_4 = Cases(
 
 CASES = {
     "LM.A2": A2, "LM.A3": A3, "LM.L2": LEMMA_2, "LM.L3": LEMMA_3, "LM.L4": LEMMA_4, "LM.T4": LUCK_T4, "LM.T5": LUCK_T5,
-    "SS.L1": L1, "SS.L4": L4, "SS.T1": T1, "SS.T2": T2, "SS.C1": C1, "SS.T3": finite_cases(40_000),
-    "SS.T4": finite_cases(20_000), "SS.T5": LOWEST, "S0.T1": INTERPOLATION, "S0.T5": T5, "S0.T6": PUSH, "S0.T7": T7,
+    "SS.L1": L1, "SS.L4": L4, "SS.T1": T1, "SS.T2": T2, "SS.C1": C1, "SS.T3": finite_cases(80_000),
+    "SS.T4": finite_cases(40_000), "SS.T5": LOWEST, "S0.T1": INTERPOLATION, "S0.T5": T5, "S0.T6": PUSH, "S0.T7": T7,
     "S0.E6": GROWTH, "S0.T7.feedback": FEEDBACK, "LM.T1": NODEWISE, "LM.A1": A1, "LM.T2": LM_T2,
     "LM.L1": GRADIENT, "LM.T3": CONSERVED,
 }  # fmt: skip

@@ -302,3 +302,13 @@ def test_boundaries_of_equal_units_count_once():
 def test_wrong_arguments_raise_an_error(call, message):
     with pytest.raises(rl.UserError, match=message):
         call(*deep_shifted_students(0.1, 100))
+
+
+@pytest.mark.parametrize("theorem", ["polynomial_samples", "teacher_aware_samples", "lowest_layer"])
+def test_points_that_occur_twice_count_once(theorem):
+    star, student, x = shifted_students(1e-4, 3000)
+    check = getattr(rl.specialization, theorem)
+    once, twice = (check(star, student, points, 0.5, node=0) for points in (x, torch.cat([x, x])))
+    assert [(c.says, c.measured, c.bound) for c in once.conditions] == [
+        (c.says, c.measured, c.bound) for c in twice.conditions
+    ]

@@ -10,6 +10,7 @@ from annotated_types import Ge, Len
 from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
+from relulab.core.products import product_flops
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.study import Tick, Unit, blocks
@@ -87,9 +88,10 @@ class DeepStudents(TrainedStudy):
         units = []
         for over in self.over:
             weights = weights_of(self.widths(over))
+            first, *others = (product_flops(self.batch, n, k) for n, k in pairwise(self.widths(over)))
             for seeds in blocks(self.seeds, max(1, min(8, round(LANES / sum(weights))))):
                 steps = self.epochs * self.steps
-                flops = len(seeds) * steps * 2.0 * self.batch * (3 * sum(weights) - weights[0]) + STEP * steps
+                flops = len(seeds) * steps * (2 * first + 3 * sum(others)) + STEP * steps
                 name = f"over{over}-seeds{seeds[0]}-{seeds[-1]}"
                 units.append(Unit(name, {"over": over, "seeds": seeds}, len(seeds) * steps, flops))
         return units

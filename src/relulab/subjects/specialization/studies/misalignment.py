@@ -20,7 +20,7 @@ from relulab.nets.initial import small_normal
 from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.instruments.alignment import alignment
 from relulab.subjects.specialization.studies.shuffled import shuffled
-from relulab.subjects.specialization.studies.two_layer_students import step_flops
+from relulab.subjects.specialization.studies.two_layer_students import STEP, step_flops
 from relulab.subjects.specialization.terms import GRADIENT, PAIR
 from relulab.subjects.specialization.tools.creases import gradient_at
 from relulab.subjects.specialization.tools.nodes import lowest
@@ -92,7 +92,7 @@ class Misalignment(TrainedStudy):
         units = []
         for seeds in blocks(self.seeds, 4):
             steps = len(seeds) * self.epochs * self.steps
-            flops = steps * step_flops(self.batch, self.d, self.over * self.m, self.C)
+            flops = steps * step_flops(self.batch, self.d, self.over * self.m, self.C) + STEP * self.epochs * self.steps
             units.append(Unit(f"seeds{seeds[0]}-{seeds[-1]}", {"seeds": seeds}, steps, flops))
         return units
 

@@ -1,11 +1,13 @@
 """The common setup of the deep studies of SS and S0: teachers with half-active nodes, one lane per seed."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from relulab.core.products import product_flops
 from relulab.data.inputs import Gaussian, Inputs
 from relulab.data.task import Task
 from relulab.lab.study import blocks
@@ -79,7 +81,8 @@ class TunedStudents(TrainedStudy):
         weights = weights_of(self.widths(over))
         nodes = sum(over * n * n for n in self.hidden)  # products for the correlations
         look = 2.0 * self.n_held_out * (sum(weights) + nodes)
-        return lanes * (steps * 2.0 * self.batch * (3 * sum(weights) - weights[0]) + looks * look) + STEP * steps
+        first, *others = (product_flops(self.batch, n, k) for n, k in pairwise(self.widths(over)))
+        return lanes * (steps * (2 * first + 3 * sum(others)) + looks * look) + STEP * steps
 
     def task(self, seeds: tuple[int, ...], n_train: int, inputs: Inputs | None = None, fresh: bool = False) -> Task:
         """The learning task, with one lane per seed.

@@ -56,7 +56,6 @@ def lowest_layer(
     """
     root = math.sqrt(points(x).shape[-1])
     pair, setting = Pair.of(teacher, student, x, any_depth=True), Setting(2 * root, 2 * root, False, everywhere)
-    pair = pair._replace(x=pair.x.unique(dim=0))
     known: Gradients = {}
     if node is not None:
         return specialized(pair, epsilon, node, setting, loose, known)

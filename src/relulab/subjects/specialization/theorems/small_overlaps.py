@@ -89,6 +89,7 @@ def _estimated(unit: Nodes, x: Float[Tensor, "N d"]) -> tuple[Check, tuple[Ratio
         )
     N, n = len(x), len(unit.b)
     f = (x @ unit.w.T + unit.b).clamp(min=0)
+    f = torch.ldexp(f, -torch.frexp(f.max()).exponent)  # ratios do not depend on the scale; fourth powers must fit
     gate = (f > 0).double()
     count = gate.sum(0)
     rarest = int(count.min())

@@ -48,7 +48,7 @@ class Pair(NamedTuple):
     def of(
         cls, teacher: nn.Module, student: nn.Module, x: Float[Tensor, "N d"], any_depth: bool = False
     ) -> "Pair":  # fmt: skip
-        """Check that the shapes agree and convert everything to float64.
+        """Check that the shapes agree and convert everything to float64. Points that occur several times count once.
 
         Args:
             teacher: One (leaky) ReLU network, with two layers unless ``any_depth``.
@@ -67,7 +67,7 @@ class Pair(NamedTuple):
             raise UserError(
                 f"the teacher has {teacher.widths[-1]} outputs and the student {student.widths[-1]}: they must agree"
             )
-        return cls(teacher, student, lowest(teacher), lowest(student), x)
+        return cls(teacher, student, lowest(teacher), lowest(student), x.unique(dim=0))
 
     @property
     def deep(self) -> bool:

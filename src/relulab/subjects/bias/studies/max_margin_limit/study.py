@@ -99,8 +99,8 @@ class MaxMarginLimit(Study):
         until = self.until + 3 * min(self.until, HALVED)
         steps = round((until + 4 * EARLY * 0.4) / self.step)
         return [
-            # one step of all lanes takes about a millisecond on one core, mostly in small operations
-            Unit(f"{kind}-seeds{block[0]}-{block[-1]}", {"kind": kind, "seeds": block}, steps * len(block), 6e7 * steps)
+            # one step of all lanes takes about two milliseconds on one core, mostly in small operations
+            Unit(f"{kind}-seeds{block[0]}-{block[-1]}", {"kind": kind, "seeds": block}, steps * len(block), 1e8 * steps)
             for kind in self.kinds
             for block in blocks(self.seeds, self.lanes)
         ]

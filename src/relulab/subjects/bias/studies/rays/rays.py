@@ -80,7 +80,7 @@ class Rays(TrainedStudy):
     def units(self) -> list[Unit]:
         steps, flops = self.epochs * (self.n // self.batch), self.flops_of_a_step
         return [
-            Unit(f"seeds{block[0]}-{block[-1]}", {"seeds": block}, steps * len(block), steps * len(block) * 3 * flops)
+            Unit(f"seeds{block[0]}-{block[-1]}", {"seeds": block}, steps * len(block), steps * len(block) * 1.5 * flops)
             for block in blocks(self.seeds, self.lanes)
         ]
 

@@ -104,7 +104,7 @@ class SeparabilityLimits(Study):
         return [
             Unit(
                 f"{sweep}{level:g}-seeds{block[0]}-{block[-1]}", {"sweep": sweep, "level": level, "seeds": block},
-                steps * len(block), 6e7 * steps,
+                steps * len(block), 4e8 * steps,  # mostly small operations
             )
             for sweep, levels in self.levels.items() for level in levels for block in blocks(self.seeds, self.lanes)
         ]  # fmt: skip

@@ -21,7 +21,7 @@ from relulab.nets.mlp import MLP
 from relulab.subjects.specialization.studies.connectivity.claims import claims_of, controls_of
 from relulab.subjects.specialization.studies.connectivity.drawing import drawn_losses
 from relulab.subjects.specialization.studies.connectivity.measures import CURVE, printed, trained
-from relulab.subjects.specialization.studies.two_layer_students import step_flops
+from relulab.subjects.specialization.studies.two_layer_students import STEP, step_flops
 from relulab.subjects.specialization.tools.teacher import teacher
 from relulab.train.fit import fit
 from relulab.train.probe import Probe, Reading
@@ -92,7 +92,7 @@ class Connectivity(TrainedStudy):
         for m, n in self.cases:
             for seeds in blocks(self.seeds, 4):
                 steps = 2 * len(seeds) * self.epochs * self.steps
-                flops = steps * step_flops(self.batch, self.d, n, self.C)
+                flops = steps * step_flops(self.batch, self.d, n, self.C) + STEP * self.epochs * self.steps
                 name = f"teacher{m}-student{n}-seeds{seeds[0]}-{seeds[-1]}"
                 units.append(Unit(name, {"m": m, "n": n, "seeds": seeds}, steps, flops))
         return units
