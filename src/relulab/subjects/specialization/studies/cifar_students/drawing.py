@@ -26,6 +26,8 @@ def drawn_courses(result: xr.Dataset, arms: Sequence[Arm]) -> Figure:
         _line(axes[0, -1], result.accuracy.sel(arm=arm.name), arm)
     for layer, ax in zip(layers, axes[0], strict=False):
         ax.set(title=f"layer {layer}", xlabel="epoch", ylim=(0, 1.02))
+    for ax in axes[0]:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     axes[0, 0].set_ylabel("mean best correlation ρ_mean")
     top = axes[0, -1]
     top.axhline(float(result.teacher.mean()), color=COAL, ls=":", label="teacher")
