@@ -46,6 +46,9 @@ class ConvCourses(Courses, ConvStudents):
         "students on images that are new in every epoch, and on a finite set, without and with BatchNorm after the "
         "ReLU. Lines are means over seeds, shaded areas go from the smallest to the largest. Answers figures 8, "
         "bottom, and 10 (b) of LM.",
+        "losses": "Evaluation loss as a share of the variance of the outputs, above, and median rank of the final best "
+        "channels, below, of every hidden layer over epochs; layer 0 is the lowest. Colors and markers are layers. "
+        "Columns, lines and shaded areas are those of the other figure. Answers figures 19, 21 to 23 and 25 of LM.",
     }
 
     hidden: Channels = (64, 64, 64)

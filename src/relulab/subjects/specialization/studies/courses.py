@@ -11,8 +11,8 @@ from pydantic import PositiveFloat
 
 from relulab.lab.claim import Claim
 from relulab.lab.control import Control
-from relulab.lab.show.figure import headline, legend, look, panels
 from relulab.lab.study import Tick, Unit
+from relulab.subjects.specialization.studies.course_drawing import drawn_courses, drawn_losses
 from relulab.subjects.specialization.studies.deep_students import DeepStudents
 from relulab.subjects.specialization.studies.shuffled import before_training, shuffled
 from relulab.subjects.specialization.studies.statements import Statement, claimed, per_seed
@@ -59,24 +59,9 @@ class Courses(DeepStudents):
         return data.assign_coords(arm=arm).expand_dims("arm")
 
     def figures(self, result: xr.Dataset) -> dict[str, Figure]:
-        arms = list(self.arms())
-        figure, axes = panels(2, len(arms), sharex=True, sharey="row", width=2.0)
-        for arm, column in zip(arms, axes.T, strict=True):
-            for ax, name in zip(column, ("rho", "mean_rank"), strict=True):
-                values = result[name].sel(arm=arm).mean("over")
-                for layer in result.layer.values:
-                    of_layer, style = values.sel(layer=layer), look(int(layer))
-                    mean = of_layer.mean("seed")
-                    ax.plot(mean.epoch, mean, ms=3, label=f"layer {layer}", **style)
-                    low, high = of_layer.min("seed"), of_layer.max("seed")
-                    ax.fill_between(mean.epoch, low, high, color=style["color"], alpha=0.15, lw=0)
-            column[0].set_title(arm)
-            column[1].set_xlabel("epoch")
-        axes[0, 0].set(ylabel="mean best correlation ρ̄", ylim=(0, 1.02))
-        axes[1, 0].set(ylabel="mean rank r̄", ylim=(0, None))
-        headline(figure, f"{result.sizes['seed']} seeds, students {'× and '.join(map(str, self.over))}× the teacher")
-        legend(figure, axes[0, 0])
-        return {"courses": figure}
+        seeds, widths = result.sizes["seed"], "× and ".join(map(str, self.over))
+        about = f"{seeds} seeds, students {widths}× the teacher"
+        return {"courses": drawn_courses(result, about), "losses": drawn_losses(result, about)}
 
     def controls(self, result: xr.Dataset) -> list[Control]:
         return [

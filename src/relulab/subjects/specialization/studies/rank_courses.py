@@ -43,6 +43,9 @@ class RankCourses(Courses):
         "layer over epochs; layer 0 is the lowest. Colors and markers are layers. Columns are students of a large and "
         "of a small teacher, without and with BatchNorm after the ReLU. Lines are means over seeds, shaded areas go "
         "from the smallest to the largest. Answers figures 8, top, and 10 (a) of LM.",
+        "losses": "Evaluation loss as a share of the variance of the outputs, above, and median rank of the final best "
+        "students, below, of every hidden layer over epochs; layer 0 is the lowest. Colors and markers are layers. "
+        "Columns, lines and shaded areas are those of the other figure. Answers figures 19, 21 to 24 of LM.",
     }
 
     small: Hidden = (10, 15, 20, 25)
