@@ -291,9 +291,10 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "specialization.Nodes": lambda: {"w": double(2, 3), "b": double(2)},
     "conv_net": lambda: {"channels": (1, 2), "side": 4, "outputs": 2},
     "specialization.luck_conv_teacher": lambda: {"channels": (1, 2), "side": 4, "outputs": 2},
-    "specialization.ModuleObserver": lambda: {"teacher": task().teacher, "points": task().held_out()},
+    "specialization.ModuleObserver": lambda: {"teacher": task().teacher.module(), "points": task().held_out()},
     "specialization.ModuleObserver.__call__": lambda: {
-        "self": SP.ModuleObserver(task().teacher, task().held_out()), "student": rl.torch_default((2, 5, 1), [0])
+        "self": SP.ModuleObserver(task().teacher.module(), task().held_out()),
+        "student": rl.torch_default((2, 5, 1), [0]).module(),
     },
     "specialization.LayerObserver": lambda: {"teacher": task().teacher, "points": task().held_out()},
     "specialization.LayerObserver.__call__": lambda: {

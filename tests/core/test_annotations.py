@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -95,3 +95,9 @@ def test_the_annotations_of_public_functions_are_understood():
             keys = [key for key, kind in known.kinds.items() if kind is ANYTHING and key != "self"]
             unknown |= {f"{name} {key}" for key in keys} - {"panels options"}  # options of Matplotlib
     assert not unknown
+
+
+def test_a_type_variable_is_checked_by_its_bound():
+    bound, free = TypeVar("bound", bound=nn.Module), TypeVar("free")
+    assert kind_of(bound).accepts(nn.ReLU()) and not kind_of(bound).accepts(None)
+    assert kind_of(bound).words == kind_of(nn.Module).words and kind_of(free).accepts(None)

@@ -39,6 +39,8 @@ def kind_of(annotation: Any) -> Kind:
     """
     if is_array_annotation(annotation):
         return array_kind(annotation)
+    if isinstance(annotation, typing.TypeVar):
+        return ANYTHING if annotation.__bound__ is None else kind_of(annotation.__bound__)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _union(arguments)

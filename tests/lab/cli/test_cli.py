@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 from resealed import resealed
 
-from relulab import Verdict
+from relulab import UserError, Verdict, find_study
 from relulab.lab.catalog import studies, theorems
 from relulab.lab.show.animation import animated
 
@@ -120,6 +120,18 @@ def test_list_env_and_show_print_one_document(here):
     smoke, quick, paper = (document["cost"][preset] for preset in ("smoke", "quick", "paper"))
     assert 0 < smoke < quick < paper / 5
     assert "paper about" in " ".join(here("show", "SS.F7")[1].split())
+
+
+def test_show_describes_a_study_before_it_imports_it(here, monkeypatch, capsys):
+    shown = []
+
+    def costs(name):
+        shown.append(capsys.readouterr().out)
+        return {}
+
+    monkeypatch.setattr("relulab.lab.run.costs.costs", costs)
+    here("show", "SS.F7")
+    assert "run      relulab run recovery --preset quick" in shown[0]
 
 
 def test_show_says_that_a_cost_depends_on_missing_data(here, monkeypatch):

@@ -56,7 +56,7 @@ def loaded(words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [
-    "list", "list --json", "show SS.F7", "show SS.T3 --json", "show separability", "run SS.F77", "check SS.L11",
+    "list", "list --json", "show SS.T1", "show SS.T3 --json", "show separability", "run SS.F77", "check SS.L11",
     "measure --help", "measure max-margin --help", "check --help", "cite SS.F7",
     "run SS.F7 --set sedes=3", "run SS.F7 --preset quik", "run SS.F7 --engine dusk", "run missing.py",
     "measure correlation missing.pt b.pt --data x.npz", "measure separability t.csv --out x.xyz",

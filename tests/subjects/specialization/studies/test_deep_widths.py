@@ -9,6 +9,7 @@ import xarray as xr
 
 import relulab as rl
 from relulab import Verdict
+from relulab.core.products import has_faster_products
 from relulab.subjects.specialization.studies.deep_widths import DeepWidths
 
 
@@ -86,5 +87,7 @@ def test_wider_units_have_fewer_lanes_and_cost_as_much_as_they_compute():
     widest = next(unit for unit in study.units() if unit.values["over"] == 50)
     widths = study.widths(50)
     first, weights = widths[0] * widths[1], sum(a * b for a, b in pairwise(widths))
-    assert widest.flops == pytest.approx(10 * 1562 * (2 * 64 * (3 * weights - first)), rel=0.01)
+    flops = 10 * 1562 * (2 * 64 * (3 * weights - first))
+    share = 0.5 if has_faster_products() else 1.0  # of the time that PyTorch's own products take
+    assert widest.flops == pytest.approx(share * flops, rel=0.02)
     assert torch.equal(study.task((3,)).teacher.W[0][0], study.task((1, 3)).teacher.W[0][1])

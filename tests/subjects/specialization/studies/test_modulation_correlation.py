@@ -26,7 +26,7 @@ def naive_modulation(net: nn.Sequential, l: int, x: torch.Tensor) -> np.ndarray:
 
 
 def test_a_unit_stores_what_a_naive_measurement_finds():
-    study = configured("smoke")
+    study = configured("smoke", n_train=40, batch=10)
     unit = study.units()[-1]
     assert unit.values["kind"] == "uniform"
     data = study.measure(unit, lambda steps: None).squeeze("inputs")

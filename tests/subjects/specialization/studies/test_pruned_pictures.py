@@ -12,6 +12,7 @@ from relulab.subjects.specialization.studies.cifar_pictures import picture_net, 
 from relulab.subjects.specialization.studies.pruned_pictures.claims import claims_of, controls_of
 from relulab.subjects.specialization.studies.pruned_pictures.study import PrunedPictures
 from relulab.subjects.specialization.tools.layer_pruning import prune_layers
+from relulab.subjects.specialization.tools.removal import CRITERIA
 
 SMALL = {"seeds": 1, "n_train": 120, "n_held_out": 60, "n_fit": 40, "by": ("norm", "missed")}
 
@@ -73,6 +74,10 @@ def test_claims_hold_where_they_are_true_and_not_where_they_are_false():
     assert good == dict.fromkeys(("modulation", "refit", "criteria", "half"), Verdict.HOLDS)
     bad = judged(made_up(6, {"missed": 0.5, "modulation": 0.2, "norm": 0.5}, 0.7))
     assert bad["modulation"] is bad["half"] is Verdict.REFUTED
+
+
+def test_all_criteria_are_compared():
+    assert PrunedPictures.configured("paper").by == CRITERIA
 
 
 def test_the_note_lists_all_accuracies():

@@ -20,7 +20,7 @@ def configured(preset: str = "quick", **changes) -> SampleComplexity:
 @pytest.mark.parametrize("loss", ["mse", "cross-entropy"])
 @pytest.mark.parametrize("equal", [False, True])
 def test_a_unit_trains_and_measures_as_the_release_does(loss, equal):
-    study = configured("smoke", equal_steps=equal)
+    study = configured("smoke", equal_steps=equal, samples=(20, 60), batch=10)
     unit = next(unit for unit in study.units() if unit.values["loss"] == loss)
     data = study.measure(unit, lambda steps: None).sel(loss=loss, over=2, points=20)
     task = study.task(unit.values["seeds"], 20)

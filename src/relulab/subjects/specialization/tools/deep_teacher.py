@@ -47,7 +47,7 @@ def deep_teacher(
         root: Root seed of all random streams.
 
     >>> t = deep_teacher((20, 6, 8, 3), seeds=[0, 1], n_held_out=100)
-    >>> x = torch.from_numpy(Gaussian(20, 10).draw(stream(0, Role.HELD_OUT, 1), 100))
+    >>> x = torch.from_numpy(Gaussian(20, 10).draw(stream(0, Role.HELD_OUT, 1, 0), 100))
     >>> (t.lane(1).layers(x)[1] > 0).double().mean(1).tolist()
     [[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]]
     """

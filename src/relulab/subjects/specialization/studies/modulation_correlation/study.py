@@ -63,7 +63,7 @@ class ModulationCorrelation(TunedStudents):
     }
     presets: ClassVar = {
         "smoke": {"d": 6, "C": 20, "hidden": (4, 5), "over": 3, "seeds": 2, "epochs": 10, "later_from": 4,
-                  "n_train": 40, "batch": 10, "n_held_out": 200, "n_modulation": 20},
+                  "n_train": 128, "n_held_out": 200, "n_modulation": 20},
         "quick": {"hidden": (10, 15, 20, 25), "seeds": 6, "n_train": 3840, "n_held_out": 2000, "n_modulation": 250},
     }  # fmt: skip
     captions: ClassVar = {

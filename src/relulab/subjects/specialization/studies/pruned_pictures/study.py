@@ -14,7 +14,7 @@ from relulab.subjects.specialization.studies.cifar_study import SLOW, CifarStudy
 from relulab.subjects.specialization.studies.pruned_pictures.claims import claims_of, controls_of
 from relulab.subjects.specialization.studies.pruned_pictures.drawing import drawn_accuracies
 from relulab.subjects.specialization.studies.pruned_pictures.measures import Setup, pruned_by
-from relulab.subjects.specialization.tools.removal import CRITERIA, Criterion
+from relulab.subjects.specialization.tools.removal import Criterion
 
 
 class PrunedPictures(CifarStudy):
@@ -57,7 +57,7 @@ class PrunedPictures(CifarStudy):
 
     keep_macs: Annotated[float, Gt(0), Lt(1)] = 0.5
     """share of the multiply-adds that is kept"""
-    by: Annotated[tuple[Criterion, ...], MinLen(1)] = CRITERIA
+    by: Annotated[tuple[Criterion, ...], MinLen(1)] = ("missed", "modulation", "merge", "fan-out", "norm", "random")
     """criteria of pruning"""
     n_fit: Annotated[int, Ge(2)] = 2000
     """number of training pictures on which channels are selected and weights are fitted"""

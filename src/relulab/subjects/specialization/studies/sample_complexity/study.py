@@ -50,8 +50,8 @@ class SampleComplexity(TunedStudents):
         "over=[2, 5]. A unit of 2,000,000 points needs about 4 GB of memory."
     )
     presets: ClassVar = {
-        "smoke": {"d": 6, "C": 5, "hidden": (3, 4), "samples": (20, 60), "more_samples": (), "seeds": 2, "epochs": 4,
-                  "later_from": 2, "batch": 10, "n_held_out": 200},
+        "smoke": {"d": 6, "C": 5, "hidden": (3, 4), "samples": (64, 192), "more_samples": (), "seeds": 2, "epochs": 4,
+                  "later_from": 2, "n_held_out": 200},
         "quick": {"hidden": (10, 15, 20, 25), "samples": (250, 500, 1000, 2000, 4000, 8000), "more_samples": (16_000,),
                   "seeds": 6, "n_held_out": 2000},
     }  # fmt: skip
