@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from relulab import UserError, conv_net
+from relulab.nets.conv_net import time_share
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,9 @@ def test_what_is_refused(arguments, words):
 def test_an_unknown_place_of_the_norm():
     with pytest.raises(UserError, match="expected batch_norm to be 'after' or 'before' or None, got 'aftr'"):
         conv_net((1, 4), 8, 2, batch_norm="aftr")
+
+
+def test_small_convolutions_take_longer_per_operation():
+    shares = [time_share(n, n) for n in (4, 16, 64, 160, 640)]
+    assert shares == sorted(shares, reverse=True) and shares[0] > 2 and shares[-1] < 0.3
+    assert time_share(3, 64) == time_share(64, 3)

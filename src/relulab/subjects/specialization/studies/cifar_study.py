@@ -1,6 +1,7 @@
 """The common setup of the studies on CIFAR-10: which pictures, and convolutional networks with BatchNorm."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Len
@@ -9,12 +10,11 @@ from pydantic import PositiveFloat, PositiveInt, model_validator
 from relulab.core.errors import UserError
 from relulab.data.cifar import HOW, cifar, cifar_files
 from relulab.lab.trained_study import Share, TrainedStudy
-from relulab.nets.conv_net import check_images
+from relulab.nets.conv_net import check_images, time_share
 from relulab.nets.multiply_adds import multiply_adds
 from relulab.subjects.specialization.studies.cifar_pictures import CLASSES, picture_net
 
 SIDE = 32
-SLOW = 2.0  # convolutions of small networks, and their normalization, take longer than their products alone
 
 
 class CifarStudy(TrainedStudy):
@@ -62,13 +62,15 @@ class CifarStudy(TrainedStudy):
                     f"{wanted:,}: reduce it, or add the other files"
                 )
 
-    def products(self, widths: Sequence[int]) -> int:
-        """Return the multiply-adds of a network for one picture.
+    def products(self, widths: Sequence[int]) -> float:
+        """Return the multiply-adds of a network for one picture, times how long one of them takes.
 
         Args:
             widths: Numbers of channels of the convolutions.
         """
-        return sum(multiply_adds(picture_net(widths, self.side), (3, self.side, self.side)).values())
+        counts = multiply_adds(picture_net(widths, self.side), (3, self.side, self.side)).values()
+        shares = [*(time_share(n, k) for n, k in pairwise((3, *widths))), 1.0]
+        return sum(share * count for share, count in zip(shares, counts, strict=True))
 
     def drawn(self) -> dict[str, int]:
         """The arguments of ``pictures`` that these fields determine."""

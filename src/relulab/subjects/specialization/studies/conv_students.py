@@ -10,13 +10,12 @@ from torch import nn
 from relulab.data.inputs import Gaussian
 from relulab.data.task import Task
 from relulab.lab.study import Unit
-from relulab.nets.conv_net import check_images, conv_net
+from relulab.nets.conv_net import check_images, conv_net, time_share
 from relulab.subjects.specialization.studies.deep_students import DeepStudents
 from relulab.subjects.specialization.tools.luck_conv_teacher import luck_conv_teacher
 from relulab.subjects.specialization.tools.module_observation import ModuleObserver
 
 KERNEL = 3  # pixels along a side of the filters
-SLOW = 2.0  # convolutions of small networks, and their normalization, take longer than their products alone
 
 Channels = Annotated[tuple[PositiveInt, ...], Len(min_length=1)]
 
@@ -69,16 +68,17 @@ class ConvStudents(DeepStudents):
             first, *others = self._products(over)
             training = 2.0 * steps * self.batch * (2 * first + 3 * sum(others))
             looks = 2.0 * len(self.looks()) * self.n_held_out * (first + sum(others) + sum(self._products(1)))
-            flops = SLOW * (training + looks + 2.0 * drawn * sum(self._products(1)))
+            flops = training + looks + 2.0 * drawn * sum(self._products(1))
             units += [
                 Unit(f"over{over}-seed{seed}", {"over": over, "seeds": (seed,)}, steps, flops)
                 for seed in range(self.seeds)
             ]
         return units
 
-    def _products(self, over: int) -> list[int]:
-        """The multiply-adds of every layer for one image."""
+    def _products(self, over: int) -> list[float]:
+        """The multiply-adds of every layer for one image, times how long one of them takes."""
         channels = self.channels(over)
         sides = [self.side - l * (KERNEL - 1) for l in range(1, len(channels))]
-        products = [n * k * KERNEL**2 * side**2 for (n, k), side in zip(pairwise(channels), sides, strict=True)]
+        layers = zip(pairwise(channels), sides, strict=True)
+        products = [time_share(n, k) * n * k * KERNEL**2 * side**2 for (n, k), side in layers]
         return [*products, channels[-1] * sides[-1] ** 2 * self.C]

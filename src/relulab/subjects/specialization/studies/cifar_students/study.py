@@ -13,7 +13,7 @@ from relulab.lab.study import Tick, Unit
 from relulab.subjects.specialization.studies.cifar_students.claims import claims_of, controls_of
 from relulab.subjects.specialization.studies.cifar_students.drawing import drawn_courses, drawn_order
 from relulab.subjects.specialization.studies.cifar_students.measures import Arm, Setup, taught
-from relulab.subjects.specialization.studies.cifar_study import SLOW, CifarStudy
+from relulab.subjects.specialization.studies.cifar_study import CifarStudy
 from relulab.subjects.specialization.studies.two_layer_students import Widths
 
 
@@ -117,7 +117,7 @@ class CifarStudents(CifarStudy):
         steps = -(-self.n_train // self.batch) * (
             self.teacher_epochs + self.tuning_epochs + self.epochs * len(students)
         )
-        flops = SLOW * (trained + 2.0 * len(self.looks()) * look)
+        flops = trained + 2.0 * len(self.looks()) * look
         return [Unit(f"seed{seed}", {"seed": seed}, steps, flops) for seed in range(self.seeds)]
 
     def looks(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from pydantic import PositiveFloat, PositiveInt, model_validator
 from relulab.lab.claim import Claim
 from relulab.lab.control import Control
 from relulab.lab.study import Tick, Unit
-from relulab.subjects.specialization.studies.cifar_study import SLOW, CifarStudy
+from relulab.subjects.specialization.studies.cifar_study import CifarStudy
 from relulab.subjects.specialization.studies.pruned_pictures.claims import claims_of, controls_of
 from relulab.subjects.specialization.studies.pruned_pictures.drawing import drawn_accuracies
 from relulab.subjects.specialization.studies.pruned_pictures.measures import Setup, pruned_by
@@ -89,7 +89,7 @@ class PrunedPictures(CifarStudy):
         # the moments of all nodes take about as long as some passes with a gradient for every output
         measured = len(self.by) * (2.0 * 3 * self.n_held_out * whole + 2 * 6.0 * 10 * self.n_fit * whole)
         steps = -(-self.n_train // self.batch) * (self.epochs + len(self.by) * self.tuning_epochs)
-        flops = SLOW * (trained + measured)
+        flops = trained + measured
         return [Unit(f"seed{seed}", {"seed": seed}, steps, flops) for seed in range(self.seeds)]
 
     def measure(self, unit: Unit, tick: Tick) -> xr.Dataset:
